@@ -1,0 +1,215 @@
+"""The published stream: one JSON object a line. Names follow the stream-JSON of Claude Code, so that
+its clients read ours; what it lacks stands in new `system` subtypes and new fields.
+
+`session_id` and `uuid` are stamped by the emitter, the same on no two lines for `uuid`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class _Line(msgspec.Struct, kw_only=True):
+    session_id: str = ""
+    uuid: str = ""
+
+
+class Init(_Line, kw_only=True, tag_field="type", tag="system"):
+    """First line of a prompt: what the model gets and what holds it."""
+
+    subtype: Literal["init"] = "init"
+    cwd: str
+    model: str
+    tools: list[str]
+    permissionMode: str = "default"
+    apiKeySource: str = "none"
+    mcp_servers: list[dict[str, str]] = msgspec.field(default_factory=list)
+    slash_commands: list[str] = msgspec.field(default_factory=list)
+    agents: list[str] = msgspec.field(default_factory=list)
+    skills: list[str] = msgspec.field(default_factory=list)
+    plugins: list[str] = msgspec.field(default_factory=list)
+    output_style: str = "default"
+    remit_version: str
+    run_id: str
+    run_dir: str
+    provider: str
+    scripted: bool = False
+    stdin: Literal["none", "read", "skipped", "ignored"] = "none"
+    resumed: bool = False
+    limits: dict[str, Any] = msgspec.field(default_factory=dict)
+    layers: dict[str, str] = msgspec.field(default_factory=dict)
+    withheld_tools: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Assistant(_Line, kw_only=True, tag_field="type", tag="assistant"):
+    """One finished block of an answer; blocks of one answer share `message.id`."""
+
+    message: dict[str, Any]
+    parent_tool_use_id: str | None = None
+    timestamp: str = ""
+
+
+class User(_Line, kw_only=True, tag_field="type", tag="user"):
+    """A tool result, or text that the harness put in (`isSynthetic`)."""
+
+    message: dict[str, Any]
+    parent_tool_use_id: str | None = None
+    tool_use_result: Any = None
+    tool_result_meta: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    isSynthetic: bool = False
+    timestamp: str = ""
+
+
+class PermissionDenied(_Line, kw_only=True, tag_field="type", tag="system"):
+    """A call was refused: by a rule, or because nobody answered an ask."""
+
+    subtype: Literal["permission_denied"] = "permission_denied"
+    tool_name: str
+    tool_use_id: str
+    message: str
+    decision_reason_type: str = "rule"
+    decision_reason: str
+    rule: str
+    source: str
+    resource: str
+
+
+class PermissionAsked(_Line, kw_only=True, tag_field="type", tag="system"):
+    """`on_ask: stop`: this call waits for an answer. `approval` is the entry to paste."""
+
+    subtype: Literal["permission_asked"] = "permission_asked"
+    tool_name: str
+    tool_use_id: str
+    decision_reason: str
+    rule: str
+    source: str
+    resource: str
+    approval: str
+
+
+class ApprovalUsed(_Line, kw_only=True, tag_field="type", tag="system"):
+    """An entry of the approvals file answered an ask."""
+
+    subtype: Literal["approval_used"] = "approval_used"
+    tool_name: str
+    tool_use_id: str
+    allowed: bool
+    approval: str
+    why: str
+
+
+class ApiRetry(_Line, kw_only=True, tag_field="type", tag="system"):
+    """The model request failed and is tried again."""
+
+    subtype: Literal["api_retry"] = "api_retry"
+    attempt: int
+    max_retries: int
+    retry_delay_ms: int
+    error_status: int | None
+    error: str
+
+
+class ArtifactPublished(_Line, kw_only=True, tag_field="type", tag="system"):
+    subtype: Literal["artifact"] = "artifact"
+    name: str
+    bytes: int
+    sha256: str
+    media_type: str
+    path: str
+    tool_use_id: str = ""
+
+
+class PlanUpdated(_Line, kw_only=True, tag_field="type", tag="system"):
+    subtype: Literal["plan"] = "plan"
+    steps: list[dict[str, str]]
+    note: str = ""
+
+
+class CheckFinished(_Line, kw_only=True, tag_field="type", tag="system"):
+    """One check of the task's `expect.checks`."""
+
+    subtype: Literal["check"] = "check"
+    command: str
+    ok: bool
+    detail: str = ""
+
+
+class Notice(_Line, kw_only=True, tag_field="type", tag="system"):
+    """Something a reader of the stream should know: a repair, a skipped stdin, a recovery."""
+
+    subtype: Literal["notice"] = "notice"
+    kind: str
+    text: str
+
+
+class Result(_Line, kw_only=True, tag_field="type", tag="result"):
+    """The one terminal line of a prompt. `verdict` and `exit_code` come from one value."""
+
+    subtype: Literal[
+        "success",
+        "error_max_turns",
+        "error_max_budget_usd",
+        "error_max_structured_output_retries",
+        "error_during_execution",
+    ]
+    is_error: bool
+    verdict: str
+    exit_code: int
+    duration_ms: int
+    duration_api_ms: int
+    num_turns: int
+    result: str | None = None
+    structured_output: Any = None
+    errors: list[str] = msgspec.field(default_factory=list)
+    error_kind: str = ""
+    hint: str = ""
+    stop_reason: str | None = None
+    terminal_reason: str = ""
+    total_cost_usd: float = 0.0
+    cost_known: bool = True
+    usage: dict[str, int] = msgspec.field(default_factory=dict)
+    modelUsage: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    permission_denials: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    pending: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    unmet: list[str] = msgspec.field(default_factory=list)
+    artifacts: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    spent: dict[str, float] = msgspec.field(default_factory=dict)
+    run_id: str = ""
+    run_dir: str = ""
+    resumable: bool = False
+    stdin: str = "none"
+    resets_at: str = ""
+    result_index: int = 0
+
+
+Event = (
+    Init
+    | Assistant
+    | User
+    | PermissionDenied
+    | PermissionAsked
+    | ApprovalUsed
+    | ApiRetry
+    | ArtifactPublished
+    | PlanUpdated
+    | CheckFinished
+    | Notice
+    | Result
+)
+EVENT_TYPES: tuple[type[_Line], ...] = (
+    Init,
+    Assistant,
+    User,
+    PermissionDenied,
+    PermissionAsked,
+    ApprovalUsed,
+    ApiRetry,
+    ArtifactPublished,
+    PlanUpdated,
+    CheckFinished,
+    Notice,
+    Result,
+)

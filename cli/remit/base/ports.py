@@ -1,0 +1,247 @@
+"""What a low floor needs from a high one, as Protocols. `wiring.py` hands in the real parts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, BinaryIO, Literal, Protocol
+
+import msgspec
+
+from remit.base.calls import Decision, RuleRef
+from remit.base.events import Event
+from remit.base.messages import Part, Request
+from remit.base.records import Record
+from remit.base.resources import Effect, Resource
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Unix time in seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start, never going back."""
+        ...
+
+
+class Listener(Protocol):
+    """One of those who hear every event, in order. `line` is the event as one JSON line, no newline."""
+
+    def on_event(self, event: Event, line: bytes) -> None: ...
+
+
+class Journal(Protocol):
+    def append(self, record: Record, *, sync: bool = True) -> None:
+        """Write one record; with `sync` it is on disk when this returns. Raises EnvironmentFault."""
+        ...
+
+
+class Provider(Protocol):
+    """A model. Typed failures: ProviderFault, ProviderBusy, PreflightFault."""
+
+    name: str
+    """`scripted`, `replay`, `openai`, `local`, ..."""
+
+    model: str
+    """The provider's own model name, as it goes into a Request."""
+
+    key_source: str
+    """Where the key came from (an environment variable's name), or `none`."""
+
+    def stream(self, request: Request) -> AsyncIterator[Part]:
+        """Ask. A complete answer ends with a StopPart; the iterator may be closed early."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Policy(Protocol):
+    """The rule set of a run. It does not change while the run lasts."""
+
+    def decide(self, tool: str, effects: frozenset[Effect], resources: Sequence[Resource]) -> Decision:
+        """The strictest word over all resources. Never raises: what it cannot judge is denied."""
+        ...
+
+    def entry_allowed(self, tool: str, effect: Effect, entry: Resource) -> bool:
+        """Whether a tree call may show this entry below its root (no rule that always holds, and no
+        rule of the rank that speaks, denies or asks for it)."""
+        ...
+
+    def never_allows(self, tool: str, effects: frozenset[Effect]) -> RuleRef | None:
+        """The rule (or absence of one) by which every call of this tool would be refused, if so."""
+        ...
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """A prepared answer that fits a call. where: `file:line` of the entry."""
+
+    allow: bool
+    where: str
+    why: str
+    entry: str
+    """Stable id of the entry (file digest and index), by which uses are counted."""
+
+
+class Approvals(Protocol):
+    def answer(self, tool: str, arguments_digest: str, resources: Sequence[Resource]) -> Approval | None:
+        """The first unexpired, unspent entry that covers every one of these resources. A use is
+        counted (durably) when an allowing entry is returned."""
+        ...
+
+
+class World(Protocol):
+    """The facts a tool may ask before policy has spoken: names, never content.
+
+    Raises Failure(path_refused) for names that no workspace tool accepts."""
+
+    def path(self, spelled: str, effect: Effect) -> Resource:
+        """A file or directory itself."""
+        ...
+
+    def tree(self, spelled: str, effect: Effect) -> Resource:
+        """A directory and all below it."""
+        ...
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One thing found by a walk. name: workspace-relative POSIX path. size: bytes, 0 for directories."""
+
+    name: str
+    kind: Literal["file", "directory", "other"]
+    size: int = 0
+
+
+class Walk(Protocol):
+    """A walk over a declared tree: sorted by name, directories before what they hold, links not
+    followed out of the workspace, entries that the rules withhold left out and counted."""
+
+    withheld: int
+    unreadable: int
+
+    def __iter__(self) -> Iterator[Entry]: ...
+
+
+class Files(Protocol):
+    """The grant for declared paths and trees of the workspace. Anything else: Failure(undeclared)."""
+
+    def open(self, name: str) -> BinaryIO:
+        """A regular file for reading, opened beneath the root and held to be what policy saw.
+        `name` is a declared path, or an entry of a declared tree's walk."""
+        ...
+
+    def stat(self, name: str) -> Entry:
+        """Raises Failure(not_found)."""
+        ...
+
+    def walk(self, name: str, max_depth: int | None = None) -> Walk:
+        """The entries below a declared tree; depth 1 is its direct children."""
+        ...
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What one GET brought. media_type: lower case, no parameters. charset: the header's, or "".
+    redirect_to: set when the answer was a redirect to another host, which is not followed."""
+
+    url: str
+    final_url: str
+    status: int
+    media_type: str
+    charset: str
+    body: bytes
+    requests: int
+    redirect_to: str = ""
+
+
+class Web(Protocol):
+    """The grant for declared URLs. Anything else: Failure(undeclared)."""
+
+    async def get(self, url: str) -> Page: ...
+
+
+class ArtifactInfo(msgspec.Struct, frozen=True):
+    """One published artifact. path: relative to the run directory. sha256: hex."""
+
+    name: str
+    bytes: int
+    sha256: str
+    media_type: str
+    call: str
+    path: str
+
+
+class Artifacts(Protocol):
+    """The grant for declared artifact names."""
+
+    max_bytes: int
+
+    def write(self, name: str, content: bytes) -> ArtifactInfo:
+        """Store and publish, whole or not at all; the same call may write again without harm."""
+        ...
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of the plan."""
+
+    step: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class RunState(Protocol):
+    """The grant for stores that the run owns."""
+
+    def set_plan(self, steps: Sequence[Step], note: str) -> None: ...
+
+    def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:
+        """Store an inactive proposal and return its id. Raises Failure(too_many_proposals)."""
+        ...
+
+    def submit_output(self, value: Any) -> None:
+        """The structured output of the prompt; the last valid one counts."""
+        ...
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A process that ended. exit_code: None when it was killed by its time limit."""
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    truncated: bool
+
+
+class Process(Protocol):
+    """The grant for declared commands."""
+
+    async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int) -> Finished:
+        """Run without a shell in the workspace, stdin null, own process group. Raises
+        Failure(command_failed) when it cannot be started."""
+        ...
+
+
+class CancelCheck(Protocol):
+    def __call__(self) -> None:
+        """Raise Failure(cancelled) once the call has been cancelled; long loops ask now and then."""
+        ...
+
+
+class ToolContext(Protocol):
+    """What a running call holds: its grants, and nothing else. A grant that was not given raises
+    Failure(undeclared) when reached for."""
+
+    key: str
+    check_cancelled: CancelCheck
+
+    @property
+    def files(self) -> Files: ...
+    @property
+    def web(self) -> Web: ...
+    @property
+    def artifacts(self) -> Artifacts: ...
+    @property
+    def state(self) -> RunState: ...
+    @property
+    def process(self) -> Process: ...
+
+    async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run blocking work off the loop. When the call is cancelled the result is abandoned."""
+        ...

@@ -1,0 +1,157 @@
+"""The journal's records: the only truth about a run. Everything else is a projection of these."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from remit.base.calls import Decision, Outcome
+from remit.base.messages import Message, StopReason, Usage
+from remit.base.resources import Resource
+
+
+class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
+    """Always the first record. spec: the resolved task, rules, approvals and flags, self-contained.
+    digest: sha256 of the spec, `started` Unix seconds."""
+
+    run_id: str
+    session_id: str
+    version: str
+    started: float
+    digest: str
+    spec: dict[str, Any]
+
+
+class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
+    """A new process took the run up. spec: only with a reload or new approvals, else None."""
+
+    started: float
+    spec: dict[str, Any] | None = None
+    digest: str = ""
+
+
+class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
+    """A user message. synthetic: put in by the harness."""
+
+    text: str
+    synthetic: bool = False
+
+
+class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
+    """A model request is about to be sent. turn counts from 1 over the whole run."""
+
+    turn: int
+
+
+class Answered(msgspec.Struct, frozen=True, tag="answered"):
+    """The model's answer, normalised (unique call ids)."""
+
+    turn: int
+    model: str
+    message: Message
+    usage: Usage
+    stop: StopReason
+    seconds: float
+    usd: float | None = None
+
+
+class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):
+    """What the gate said of a call. approval: `file:line` of the entry that answered an ask, or "".
+    allowed: whether it goes on to run."""
+
+    key: str
+    id: str
+    tool: str
+    allowed: bool
+    decision: Decision
+    resources: tuple[Resource, ...] = ()
+    approval: str = ""
+
+
+class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
+    """On disk before the effect begins."""
+
+    key: str
+
+
+class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
+    """The outcome, and the text the model is shown. replayed: never run, e.g. refused or invalid."""
+
+    key: str
+    id: str
+    tool: str
+    outcome: Outcome
+    content: str
+    seconds: float = 0.0
+
+
+class CallsPending(msgspec.Struct, frozen=True, tag="calls_pending"):
+    """`on_ask: stop`: these calls of the turn wait for an answer or were not started."""
+
+    asked: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+class Spent(msgspec.Struct, frozen=True, tag="spent"):
+    """An amount charged outside of answers and calls: `network_requests` or `artifacts_total_bytes`."""
+
+    limit: str
+    amount: float
+
+
+class ArtifactWritten(msgspec.Struct, frozen=True, tag="artifact_written"):
+    name: str
+    bytes: int
+    sha256: str
+    media_type: str
+    call: str
+    path: str
+
+
+class PlanSet(msgspec.Struct, frozen=True, tag="plan_set"):
+    steps: tuple[dict[str, str], ...]
+    note: str
+
+
+class OutputSubmitted(msgspec.Struct, frozen=True, tag="output_submitted"):
+    """Structured output. valid: whether it fits the schema; error: what did not."""
+
+    value: Any
+    valid: bool
+    error: str = ""
+
+
+class Noted(msgspec.Struct, frozen=True, tag="noted"):
+    """Something worth keeping that is not a step: a traceback, a repair, a warning."""
+
+    kind: Literal["traceback", "repair", "warning", "retry"]
+    text: str
+
+
+class PromptEnded(msgspec.Struct, frozen=True, tag="prompt_ended"):
+    """The terminal record of a prompt, with its result line."""
+
+    verdict: str
+    exit_code: int
+    resumable: bool
+    result: dict[str, Any]
+
+
+Record = (
+    RunStarted
+    | RunResumed
+    | UserSaid
+    | TurnStarted
+    | Answered
+    | CallChecked
+    | CallStarted
+    | CallSettled
+    | CallsPending
+    | Spent
+    | ArtifactWritten
+    | PlanSet
+    | OutputSubmitted
+    | Noted
+    | PromptEnded
+)

@@ -1,0 +1,67 @@
+"""Text that stays whole: no lone surrogates, no cut characters."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def scrub(text: str) -> str:
+    """The text with each lone surrogate replaced by U+FFFD; the same object when there is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # A surrogate pair written as two escapes is one character; what is left alone is not text.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _safe_end(text: str, end: int) -> int:
+    """The nearest cut at or before `end` that does not split a base character from what modifies it."""
+    while 0 < end < len(text):
+        here, before = text[end], text[end - 1]
+        joined = unicodedata.combining(here) or here in "\u200d\ufe0e\ufe0f" or before == "\u200d"
+        if not (joined or "\U0001f3fb" <= here <= "\U0001f3ff"):
+            break
+        end -= 1
+    return end
+
+
+def head(text: str, max_bytes: int) -> str:
+    """The longest start of `text` of at most `max_bytes` UTF-8 bytes that ends on a whole character."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= max_bytes:
+        return text
+    kept = raw[: max(0, max_bytes)].decode("utf-8", "ignore")
+    return text[: _safe_end(text, len(kept))]
+
+
+def tail(text: str, max_bytes: int) -> str:
+    """The longest end of `text` of at most `max_bytes` UTF-8 bytes that starts on a whole character."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= max_bytes:
+        return text
+    kept = raw[len(raw) - max(0, max_bytes) :].decode("utf-8", "ignore")
+    start = len(text) - len(kept)
+    while start < len(text) and _safe_end(text, start) != start:
+        start += 1
+    return text[start:]
+
+
+def clip(text: str, max_bytes: int) -> tuple[str, int]:
+    """Head and tail of `text` within `max_bytes`, and how many UTF-8 bytes were left out (0: none)."""
+    size = len(text.encode("utf-8", "replace"))
+    if size <= max_bytes:
+        return text, 0
+    room = max(0, max_bytes - 80)
+    first, last = head(text, room * 2 // 3), tail(text, room // 3)
+    cut = size - len(first.encode("utf-8", "replace")) - len(last.encode("utf-8", "replace"))
+    return f"{first}\n[... {cut} bytes left out ...]\n{last}", cut
+
+
+def shorten(value: object, width: int = 60) -> str:
+    """A value on one line for a message: its repr, cut in the middle to `width` characters."""
+    shown = repr(value)
+    if len(shown) <= width:
+        return shown
+    keep = width - 3
+    return f"{shown[: keep * 2 // 3]}...{shown[-(keep // 3) :]}"

@@ -1,0 +1,1 @@
+"""Floor 7: argv, printing, exit codes."""

@@ -1,0 +1,1 @@
+"""Floor 1: settings and task files; each value knows its origin."""

@@ -1,0 +1,1 @@
+"""Floor 3: rules and approvals, and the decisions they make."""

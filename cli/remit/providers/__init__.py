@@ -1,0 +1,1 @@
+"""Floor 3: models behind one port."""

@@ -1,0 +1,1 @@
+"""Floor 2: the event stream as lines, as text, and back."""

@@ -1,0 +1,88 @@
+"""The tool contract: one class per file, and this base class is all a tool sees of the house."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import msgspec
+
+from remit.base.calls import Outcome
+from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import Bounds
+from remit.base.messages import ToolSpec
+from remit.base.ports import ToolContext, World
+from remit.base.resources import Effect, Resource
+
+
+class Tool:
+    """One tool. Subclass it in a file named as the tool.
+
+    Class facts: `name`, `toolset`, `effects`, `bounds`, `repeatable` (running a call twice is
+    harmless), `Params` (a msgspec Struct with `forbid_unknown_fields`; its field docs come from
+    `Annotated[..., Meta(description=...)]`). The class docstring is what the model reads, limits
+    included.
+    """
+
+    name: ClassVar[str]
+    toolset: ClassVar[str]
+    effects: ClassVar[frozenset[Effect]]
+    bounds: ClassVar[Bounds] = Bounds()
+    repeatable: ClassVar[bool] = False
+    harness: ClassVar[bool] = False
+    """Offered by need, without a tick."""
+
+    Params: ClassVar[type[msgspec.Struct]]
+
+    def spec(self) -> ToolSpec:
+        """What the model is told."""
+        description = inspect.cleandoc(type(self).__doc__ or "")
+        return ToolSpec(self.name, description, self.schema())
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments, with local references resolved."""
+        return _schema_of(self.Params)
+
+    def parse(self, arguments: str) -> Any:
+        """The typed arguments. Raises Failure(invalid_arguments) with what was seen and what is due."""
+        try:
+            return msgspec.json.decode(arguments or "{}", type=self.Params)
+        except msgspec.DecodeError as problem:
+            raise Failure(ErrorCode.INVALID_ARGUMENTS, self._complaint(problem)) from None
+
+    def _complaint(self, problem: msgspec.DecodeError) -> str:
+        if isinstance(problem, msgspec.ValidationError):
+            known = ", ".join(field.encode_name for field in msgspec.structs.fields(self.Params))
+            return f"{self.name}: {problem}; the parameters are: {known or 'none'}"
+        return f"{self.name}: the arguments are not valid JSON: {problem}"
+
+    def resources(self, params: Any, world: World) -> Sequence[Resource]:
+        """What the call will touch: asked before policy, pure and cheap. May raise Failure."""
+        raise NotImplementedError(type(self).__name__)
+
+    async def run(self, params: Any, ctx: ToolContext) -> Outcome:
+        """Do it, with the grants in `ctx` and nothing else. Expected failures: raise Failure."""
+        raise NotImplementedError(type(self).__name__)
+
+
+@cache
+def _schema_of(params: type[msgspec.Struct]) -> dict[str, Any]:
+    schema = msgspec.json.schema(params)
+    definitions = schema.pop("$defs", {})
+    resolved = _inline(schema, definitions)
+    resolved.pop("title", None)
+    resolved.pop("description", None)
+    assert isinstance(resolved, dict)
+    return resolved
+
+
+def _inline(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            return _inline(definitions[node["$ref"].rsplit("/", 1)[1]], definitions)
+        return {key: _inline(value, definitions) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_inline(item, definitions) for item in node]
+    return node

@@ -1,0 +1,1 @@
+"""The `documents` toolset: reports from files and the web, with strict limits."""

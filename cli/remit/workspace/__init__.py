@@ -1,0 +1,1 @@
+"""Floor 2: files and processes, held beneath one root."""
