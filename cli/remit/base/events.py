@@ -144,16 +144,19 @@ class Notice(_Line, kw_only=True, tag_field="type", tag="system"):
     text: str
 
 
+Subtype = Literal[
+    "success",
+    "error_max_turns",
+    "error_max_budget_usd",
+    "error_max_structured_output_retries",
+    "error_during_execution",
+]
+
+
 class Result(_Line, kw_only=True, tag_field="type", tag="result"):
     """The one terminal line of a prompt. `verdict` and `exit_code` come from one value."""
 
-    subtype: Literal[
-        "success",
-        "error_max_turns",
-        "error_max_budget_usd",
-        "error_max_structured_output_retries",
-        "error_during_execution",
-    ]
+    subtype: Subtype
     is_error: bool
     verdict: str
     exit_code: int

@@ -195,8 +195,8 @@ class RunState(Protocol):
         """Store an inactive proposal and return its id. Raises Failure(too_many_proposals)."""
         ...
 
-    def submit_output(self, value: Any) -> None:
-        """The structured output of the prompt; the last valid one counts."""
+    def submit_output(self, value: Any, problems: str) -> None:
+        """An attempt at the structured output; `problems` "" when it fits. The last valid one counts."""
         ...
 
 
@@ -218,18 +218,15 @@ class Process(Protocol):
         ...
 
 
-class CancelCheck(Protocol):
-    def __call__(self) -> None:
-        """Raise Failure(cancelled) once the call has been cancelled; long loops ask now and then."""
-        ...
-
-
 class ToolContext(Protocol):
     """What a running call holds: its grants, and nothing else. A grant that was not given raises
     Failure(undeclared) when reached for."""
 
     key: str
-    check_cancelled: CancelCheck
+
+    def check_cancelled(self) -> None:
+        """Raise Failure(cancelled) once the call has been cancelled; long loops ask now and then."""
+        ...
 
     @property
     def files(self) -> Files: ...

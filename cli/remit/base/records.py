@@ -32,16 +32,19 @@ class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
 
 
 class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
-    """A user message. synthetic: put in by the harness."""
+    """A user message. synthetic: put in by the harness, for this `reason` (one of a few words)."""
 
     text: str
     synthetic: bool = False
+    reason: str = ""
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
-    """A model request is about to be sent. turn counts from 1 over the whole run."""
+    """A model request is about to be sent. turn counts from 1 over the whole run; elapsed: seconds
+    the run has taken so far, earlier processes included."""
 
     turn: int
+    elapsed: float = 0.0
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered"):
@@ -76,7 +79,7 @@ class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
 
 
 class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
-    """The outcome, and the text the model is shown. replayed: never run, e.g. refused or invalid."""
+    """The outcome, and the text the model is shown."""
 
     key: str
     id: str

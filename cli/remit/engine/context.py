@@ -1,0 +1,89 @@
+"""What a running call holds: its grants, a way off the loop, and a cancel flag."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from remit.base.errors import ErrorCode, Failure
+from remit.base.ports import Artifacts, Files, Process, RunState, Web
+
+Grant = TypeVar("Grant")
+
+
+@dataclass
+class CallContext:
+    """Implements ToolContext. A grant left None was not declared."""
+
+    key: str
+    tool: str
+    granted_files: Files | None = None
+    granted_web: Web | None = None
+    granted_artifacts: Artifacts | None = None
+    granted_state: RunState | None = None
+    granted_process: Process | None = None
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def files(self) -> Files:
+        return self._declared(self.granted_files, "files")
+
+    @property
+    def web(self) -> Web:
+        return self._declared(self.granted_web, "the network")
+
+    @property
+    def artifacts(self) -> Artifacts:
+        return self._declared(self.granted_artifacts, "artifacts")
+
+    @property
+    def state(self) -> RunState:
+        return self._declared(self.granted_state, "run state")
+
+    @property
+    def process(self) -> Process:
+        return self._declared(self.granted_process, "processes")
+
+    def check_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise Failure(ErrorCode.CANCELLED, f"{self.tool} was cancelled")
+
+    def cancel(self) -> None:
+        """Tell work that runs off the loop to stop at its next check."""
+        self._cancelled.set()
+
+    async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run `function` in a thread of its own that never keeps the process alive.
+
+        A daemon thread, not the loop's executor: a stuck one must not hold the end of the run.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def settle(result: Any, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+        def work() -> None:
+            result, error = None, None
+            try:
+                result = function(*args)
+            except BaseException as caught:
+                error = caught
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, result, error)
+
+        threading.Thread(target=work, name=f"{self.tool}:{self.key}", daemon=True).start()
+        return await future
+
+    def _declared(self, grant: Grant | None, what: str) -> Grant:
+        if grant is None:
+            raise Failure(ErrorCode.UNDECLARED, f"{self.tool} reached for {what} without declaring it")
+        return grant

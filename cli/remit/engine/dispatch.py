@@ -1,0 +1,366 @@
+"""The one gate. Every call of every tool travels here: checked one by one in order, executed together,
+settled in call order."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from remit.base.calls import Call, Decision, Outcome, RuleRef, err
+from remit.base.errors import BudgetSpent, ErrorCode, Failure, Refused, RemitError
+from remit.base.events import ApprovalUsed, PermissionAsked, PermissionDenied
+from remit.base.ports import Approval, Approvals, Policy, World
+from remit.base.records import CallChecked, CallSettled, CallsPending, CallStarted, Noted
+from remit.base.resources import Effect, Resource
+from remit.base.spec import RunSpec
+from remit.base.text import clip, scrub
+from remit.engine.context import CallContext
+from remit.engine.recorder import Recorder
+from remit.tools.contract import Tool
+
+QUIET_EFFECTS = frozenset({Effect.NONE, Effect.READ, Effect.STATE})
+"""Effects that leave the world as it was: running such a call twice needs no proof on disk."""
+
+MAX_PARALLEL = 8
+
+
+class Hands(Protocol):
+    """Builds the grants of one call from exactly the resources policy saw."""
+
+    def context(self, call: Call, tool: Tool, resources: Sequence[Resource]) -> CallContext: ...
+
+
+class Paste(Protocol):
+    """Writes pending asks as approval entries."""
+
+    def __call__(self, tool: str, arguments: str, resources: Sequence[Resource]) -> str: ...
+
+
+@dataclass
+class Checked:
+    """A call after the gate. `outcome` is set when it ends without running."""
+
+    call: Call
+    tool: Tool | None = None
+    params: Any = None
+    resources: tuple[Resource, ...] = ()
+    outcome: Outcome | None = None
+    asked: Decision | None = None
+    refused: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        return self.tool is None or self.tool.effects <= QUIET_EFFECTS
+
+
+@dataclass
+class Gate:
+    """What judges a call."""
+
+    policy: Policy
+    approvals: Approvals | None
+    world: World
+    digest: Callable[[str], str]
+    paste: Paste
+    why_not: Callable[[str, Sequence[Resource]], str]
+
+
+class Dispatch:
+    """Runs calls. `tools` are those the model is offered, harness tools included."""
+
+    def __init__(self, spec: RunSpec, tools: Mapping[str, Tool], gate: Gate, hands: Hands, recorder: Recorder) -> None:
+        self._spec = spec
+        self._tools = tools
+        self._gate = gate
+        self._hands = hands
+        self._recorder = recorder
+        self._slots = asyncio.Semaphore(MAX_PARALLEL)
+
+    async def perform(self, calls: Sequence[Call]) -> None:
+        """Take the calls of one turn to their outcomes. Raises Refused when the run has to stop on
+        one of them, BudgetSpent when there were more calls than the budget holds."""
+        over_budget: BudgetSpent | None = None
+        checked: list[Checked] = []
+        for ahead, call in enumerate(calls):
+            try:
+                self._recorder.state.ledger.before_call(ahead)
+            except BudgetSpent as spent:
+                over_budget = spent
+                checked += [Checked(late, outcome=err(ErrorCode.BUDGET_SPENT, spent.what)) for late in calls[ahead:]]
+                break
+            checked.append(self._check(call))
+        self._stop_on_ask(checked)
+        self._stop_on_refusal(checked)
+        await self._execute(checked)
+        if over_budget is not None:
+            raise over_budget
+
+    async def perform_one(self, tool: Tool, call: Call) -> Outcome:
+        """A call of the harness itself (a check of the task): same gate, no transcript."""
+        checked = self._judge(call, tool)
+        if checked.asked is not None:
+            checked.outcome = self._denied(checked, checked.asked, ErrorCode.APPROVAL_REQUIRED)
+        outcome, seconds = await self._run(checked)
+        self._recorder.record(self._settled(checked, outcome, seconds))
+        return outcome
+
+    # -- check ---------------------------------------------------------------------------------
+
+    def _check(self, call: Call) -> Checked:
+        tool = self._tools.get(call.tool)
+        if tool is None:
+            return Checked(call, outcome=err(ErrorCode.UNKNOWN_TOOL, self._unknown(call.tool)))
+        return self._judge(call, tool)
+
+    def _judge(self, call: Call, tool: Tool) -> Checked:
+        try:
+            params = tool.parse(call.arguments)
+            resources = tuple(tool.resources(params, self._gate.world))
+        except Failure as failure:
+            return Checked(call, tool, outcome=err(failure.code, failure.message))
+        except Exception:
+            # A tool that breaks before policy has spoken is refused, never let through.
+            return Checked(call, tool, outcome=self._bug(call))
+        checked = Checked(call, tool, params, resources)
+        decision = self._decide(tool, resources)
+        if decision.decide == "auto":
+            self._note_check(checked, True, decision)
+        elif decision.decide == "deny":
+            checked.outcome = self._denied(checked, decision, ErrorCode.DENIED)
+        else:
+            self._answer(checked, decision)
+        return checked
+
+    def _decide(self, tool: Tool, resources: Sequence[Resource]) -> Decision:
+        if not resources and tool.effects != {Effect.NONE}:
+            rule = RuleRef("floor", "built in", "a call with an effect that names no resource is refused")
+            return Decision("deny", rule)
+        return self._gate.policy.decide(tool.name, tool.effects, resources)
+
+    def _answer(self, checked: Checked, decision: Decision) -> None:
+        """An ask: the approvals file answers, else it is refused or the run stops on it."""
+        call = checked.call
+        approvals = self._gate.approvals
+        approval = (
+            approvals.answer(call.tool, self._gate.digest(call.arguments), checked.resources) if approvals else None
+        )
+        if approval is not None:
+            self._approved(checked, decision, approval)
+        elif self._spec.on_ask == "stop":
+            checked.asked = decision
+        else:
+            checked.outcome = self._denied(checked, decision, ErrorCode.APPROVAL_REQUIRED)
+
+    def _approved(self, checked: Checked, decision: Decision, approval: Approval) -> None:
+        call = checked.call
+        self._recorder.emit(
+            ApprovalUsed(
+                tool_name=call.tool,
+                tool_use_id=call.id,
+                allowed=approval.allow,
+                approval=approval.where,
+                why=approval.why,
+            )
+        )
+        if approval.allow:
+            self._note_check(checked, True, decision, approval.where)
+            return
+        rule = RuleRef("approval", approval.where, approval.why)
+        checked.outcome = self._denied(
+            checked, Decision("deny", rule, decision.resource), ErrorCode.DENIED, approval.where
+        )
+
+    def _note_check(self, checked: Checked, allowed: bool, decision: Decision, approval: str = "") -> None:
+        call = checked.call
+        record = CallChecked(call.key, call.id, call.tool, allowed, decision, checked.resources, approval)
+        self._recorder.record(record, sync=not checked.quiet)
+
+    def _denied(self, checked: Checked, decision: Decision, code: ErrorCode, approval: str = "") -> Outcome:
+        checked.refused = True
+        self._note_check(checked, False, decision, approval)
+        call, rule = checked.call, decision.rule
+        what = decision.resource.name if decision.resource else call.tool
+        if code is ErrorCode.DENIED:
+            message = f"{call.tool} on {what} is denied: {rule.why} [{rule.source} {rule.where}]"
+        else:
+            missing = self._gate.why_not(call.tool, checked.resources)
+            message = (
+                f"{call.tool} on {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
+            )
+            message += f"; {missing}" if missing else ""
+        message += ". Do not repeat this call; go on without it and say so in your answer."
+        self._recorder.emit(
+            PermissionDenied(
+                tool_name=call.tool,
+                tool_use_id=call.id,
+                message=message,
+                decision_reason_type="rule" if code is ErrorCode.DENIED else "asked",
+                decision_reason=rule.why,
+                rule=rule.where,
+                source=rule.source,
+                resource=what,
+            )
+        )
+        return err(code, message)
+
+    def _stop_on_ask(self, checked: Sequence[Checked]) -> None:
+        """`on_ask: stop`: no further call of this turn runs; each ask is told with its entry to paste."""
+        asked = [each for each in checked if each.asked is not None]
+        if not asked:
+            return
+        for each in asked:
+            assert each.asked is not None
+            self._note_check(each, False, each.asked)
+            self._recorder.emit(self._ask_event(each, each.asked))
+        held = tuple(each.call.key for each in checked if each.asked is None)
+        self._recorder.record(CallsPending(tuple(each.call.key for each in asked), held))
+        names = ", ".join(sorted({each.call.tool for each in asked}))
+        raise Refused(
+            f"stopped: {len(asked)} call(s) wait for an approval ({names})",
+            hint="answer them in an approvals file and go on with `remit resume RUN -a FILE`",
+            kind="asked",
+        )
+
+    def _ask_event(self, checked: Checked, decision: Decision) -> PermissionAsked:
+        call = checked.call
+        return PermissionAsked(
+            tool_name=call.tool,
+            tool_use_id=call.id,
+            decision_reason=decision.rule.why,
+            rule=decision.rule.where,
+            source=decision.rule.source,
+            resource=decision.resource.name if decision.resource else call.tool,
+            approval=self._gate.paste(call.tool, call.arguments, checked.resources),
+        )
+
+    def _stop_on_refusal(self, checked: Sequence[Checked]) -> None:
+        """`on_deny: fail`: the first refusal ends the run before anything else of the turn runs."""
+        if self._spec.on_deny != "fail":
+            return
+        for each in checked:
+            if each.refused and each.outcome is not None and each.outcome.error is not None:
+                self._settle(each, each.outcome, 0.0)
+                raise Refused(each.outcome.error.message, hint="on_deny is `fail`", kind="denied")
+
+    # -- execute -------------------------------------------------------------------------------
+
+    async def _execute(self, checked: Sequence[Checked]) -> None:
+        """Readers share, writers are alone per resource; outcomes are settled in call order."""
+        tasks: list[asyncio.Task[tuple[Outcome, float]]] = []
+        ends: list[asyncio.Event] = []
+        loud = [index for index, each in enumerate(checked) if not each.quiet]
+        stop: RemitError | None = None
+        try:
+            for index, each in enumerate(checked):
+                earlier = range(index) if not each.quiet else (other for other in loud if other < index)
+                before = [ends[other] for other in earlier if _conflict(checked[other], each)]
+                ends.append(asyncio.Event())
+                tasks.append(asyncio.create_task(self._in_order(each, before, ends[index])))
+            for each, task in zip(checked, tasks, strict=True):
+                try:
+                    outcome, seconds = await task
+                except RemitError as error:
+                    # The limit or the disk ended this call and ends the run; its siblings finish first.
+                    stop = stop or error
+                    code = ErrorCode.BUDGET_SPENT if isinstance(error, BudgetSpent) else ErrorCode.IO_ERROR
+                    outcome, seconds = err(code, error.what), 0.0
+                self._settle(each, outcome, seconds)
+        finally:
+            await _cancel_all(tasks)
+        if stop is not None:
+            raise stop
+
+    async def _in_order(
+        self, checked: Checked, before: Sequence[asyncio.Event], end: asyncio.Event
+    ) -> tuple[Outcome, float]:
+        try:
+            for other in before:
+                await other.wait()
+            if checked.outcome is not None:
+                return checked.outcome, 0.0
+            async with self._slots:
+                return await self._run(checked)
+        finally:
+            end.set()
+
+    async def _run(self, checked: Checked) -> tuple[Outcome, float]:
+        """One call under its grants and bounds. Expected failures become outcomes; a bug becomes
+        `internal` for the model and a traceback in the journal."""
+        if checked.outcome is not None:
+            return checked.outcome, 0.0
+        call, tool = checked.call, checked.tool
+        assert tool is not None
+        self._recorder.record(CallStarted(call.key), sync=not checked.quiet)
+        context = self._hands.context(call, tool, checked.resources)
+        began = self._recorder.clock.monotonic()
+        try:
+            async with asyncio.timeout(tool.bounds.seconds):
+                outcome = await tool.run(checked.params, context)
+        except Failure as failure:
+            outcome = err(failure.code, failure.message)
+        except TimeoutError:
+            outcome = err(ErrorCode.TIMEOUT, f"{tool.name} did not end within {tool.bounds.seconds:g} s")
+        except RemitError:
+            raise
+        except OSError as problem:
+            outcome = err(ErrorCode.IO_ERROR, f"{tool.name}: {problem.strerror or problem}")
+        except Exception:
+            outcome = self._bug(call)
+        finally:
+            context.cancel()
+        return outcome, self._recorder.clock.monotonic() - began
+
+    def _bug(self, call: Call) -> Outcome:
+        self._recorder.record(Noted("traceback", f"{call.key} {call.tool}\n{traceback.format_exc()}"))
+        return err(ErrorCode.INTERNAL, f"{call.tool} failed by a fault of remit itself; the journal holds the details")
+
+    # -- settle --------------------------------------------------------------------------------
+
+    def _settle(self, checked: Checked, outcome: Outcome, seconds: float) -> None:
+        self._recorder.settle(self._settled(checked, outcome, seconds), sync=not checked.quiet)
+
+    def _settled(self, checked: Checked, outcome: Outcome, seconds: float) -> CallSettled:
+        call = checked.call
+        bound = checked.tool.bounds.output_bytes if checked.tool else 4096
+        content, _ = clip(scrub(outcome.for_model()), bound)
+        return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6))
+
+    def _unknown(self, name: str) -> str:
+        close = difflib.get_close_matches(name, list(self._tools), 1)
+        guess = f"; did you mean {close[0]}?" if close else ""
+        return f"there is no tool {name[:80]!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}{guess}"
+
+
+def _conflict(first: Checked, second: Checked) -> bool:
+    """Whether the second call has to wait for the first."""
+    if first.outcome is not None or second.outcome is not None or (first.quiet and second.quiet):
+        return False
+    return any(
+        _overlap(one, other) and not {one.effect, other.effect} <= QUIET_EFFECTS
+        for one in first.resources
+        for other in second.resources
+    )
+
+
+def _overlap(one: Resource, other: Resource) -> bool:
+    files = {"path", "tree"}
+    if "command" in {one.kind, other.kind}:
+        # A command may touch any file: it is alone among commands and files.
+        return {one.kind, other.kind} <= files | {"command"}
+    if one.kind in files and other.kind in files:
+        return any(_beneath(a, b) or _beneath(b, a) for a in one.names() for b in other.names())
+    return one.kind == other.kind and one.name == other.name
+
+
+def _beneath(path: str, root: str) -> bool:
+    return root in (".", path) or path.startswith(f"{root}/")
+
+
+async def _cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,112 @@
+"""Whether what the task promised holds: output schema, artifacts, checks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from remit.base.calls import Call, Outcome
+from remit.base.errors import RemitError, Verdict
+from remit.base.events import CheckFinished, Notice
+from remit.base.json_schema import problems
+from remit.base.records import OutputSubmitted, UserSaid
+from remit.base.spec import Expect
+from remit.engine.recorder import Recorder
+
+MAX_OUTPUT_ATTEMPTS = 5
+MAX_OUTPUT_REMINDERS = 2
+
+
+class Unmet(RemitError):
+    """The model finished, and something the task promised does not hold: exit 3."""
+
+    verdict = Verdict.UNMET
+
+    def __init__(self, unmet: list[str], *, kind: str = "unmet") -> None:
+        super().__init__("; ".join(unmet), hint="see `unmet` in the result", kind=kind)
+        self.unmet = unmet
+
+
+RunCheck = Callable[[Call], Awaitable[Outcome]]
+
+
+class Finish:
+    """Judges a finished answer. `run_check` takes a check through the gate."""
+
+    def __init__(self, expect: Expect, recorder: Recorder, run_check: RunCheck) -> None:
+        self._expect = expect
+        self._recorder = recorder
+        self._run_check = run_check
+
+    def remind(self) -> UserSaid | None:
+        """What to tell a model that answered without the structured output that was asked for; None
+        when there is nothing to say, or it has been said often enough."""
+        if self._expect.schema is None or self._has_output():
+            return None
+        self._take_text_as_output(self._expect.schema)
+        state = self._recorder.state
+        if self._has_output() or state.nags["output"] >= MAX_OUTPUT_REMINDERS:
+            return None
+        text = "The task asks for structured output: call structured_output with a value that fits its schema."
+        return UserSaid(text, synthetic=True, reason="output")
+
+    def settled(self) -> bool:
+        """Whether the structured output closes the prompt without another word of the model: it was
+        accepted and every artifact is there, or its attempts are spent."""
+        state = self._recorder.state
+        if self._has_output():
+            return all(name in state.artifacts for name in self._expect.artifacts)
+        return state.output_attempts >= MAX_OUTPUT_ATTEMPTS
+
+    async def judge(self) -> None:
+        """Return when all that was promised holds. Raises Unmet with everything that does not."""
+        unmet: list[str] = []
+        kind = "unmet"
+        if self._expect.schema is not None and not self._has_output():
+            kind = "schema"
+            unmet.append(self._missing_output())
+        have: Mapping[str, object] = self._recorder.state.artifacts
+        unmet += [f"artifact {name} was not written" for name in self._expect.artifacts if name not in have]
+        for index, command in enumerate(self._expect.checks, 1):
+            problem = await self._check(index, command)
+            if problem:
+                unmet.append(problem)
+        if unmet:
+            raise Unmet(unmet, kind=kind)
+
+    def _has_output(self) -> bool:
+        output = self._recorder.state.output
+        return output is not None and output.valid
+
+    def _missing_output(self) -> str:
+        output = self._recorder.state.output
+        if output is None:
+            return "no structured output was given"
+        return f"the structured output does not fit its schema: {output.error}"
+
+    def _take_text_as_output(self, schema: Mapping[str, object]) -> None:
+        """An answer that is itself a fitting JSON value is the output."""
+        try:
+            value = msgspec.json.decode(_unfenced(self._recorder.state.final_text))
+        except msgspec.DecodeError:
+            return
+        if not problems(schema, value):
+            self._recorder.record(OutputSubmitted(value, True))
+            self._recorder.emit(Notice(kind="output", text="the answer's text was taken as the structured output"))
+
+    async def _check(self, index: int, command: str) -> str:
+        arguments = msgspec.json.encode({"command": command}).decode()
+        outcome = await self._run_check(Call(f"check{index}", f"check_{index}", "check", arguments))
+        detail = "" if outcome.error is None else outcome.error.message
+        self._recorder.emit(CheckFinished(command=command, ok=outcome.ok, detail=detail))
+        return "" if outcome.ok else f"check `{shlex.join(shlex.split(command))}` failed: {detail}"
+
+
+def _unfenced(text: str) -> str:
+    """The text without one Markdown code fence around it."""
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```") and "\n" in stripped:
+        return stripped[stripped.index("\n") + 1 : -3]
+    return stripped

@@ -1,0 +1,73 @@
+"""Writes the run down: a record goes to the journal, then into the state, then to the listeners."""
+
+from __future__ import annotations
+
+import msgspec
+
+from remit.base.events import ArtifactPublished, Event, PlanUpdated, User
+from remit.base.ports import Clock, Journal
+from remit.base.records import ArtifactWritten, CallSettled, PlanSet, Record, Spent
+from remit.engine.emit import Emitter
+from remit.engine.state import State
+
+
+class Recorder:
+    """The only writer of the journal while a run lasts."""
+
+    def __init__(self, journal: Journal, state: State, emitter: Emitter, clock: Clock) -> None:
+        self._journal = journal
+        self.state = state
+        self._emitter = emitter
+        self.clock = clock
+
+    def record(self, record: Record, *, sync: bool = True) -> None:
+        self._journal.append(record, sync=sync)
+        self.state.apply(record)
+
+    def emit(self, event: Event) -> None:
+        self._emitter.emit(event)
+
+    def timestamp(self) -> str:
+        return self._emitter.timestamp()
+
+    def settle(self, settled: CallSettled, *, sync: bool) -> None:
+        """A call is over: on disk, in the transcript, in the stream."""
+        self.record(settled, sync=sync)
+        block = {"type": "tool_result", "tool_use_id": settled.id, "content": settled.content}
+        if not settled.outcome.ok:
+            block["is_error"] = True  # type: ignore[assignment]
+        self.emit(
+            User(
+                message={"role": "user", "content": [block]},
+                tool_use_result=msgspec.to_builtins(settled.outcome.envelope()),
+                tool_result_meta=[{"id": settled.id, "tool": settled.tool, "seconds": settled.seconds}],
+                timestamp=self.timestamp(),
+            )
+        )
+
+    def charge_network_request(self) -> None:
+        """Count one request before it is sent. Raises BudgetSpent."""
+        self.state.ledger.before_network_request()
+        self.record(Spent("network_requests", 1), sync=False)
+
+    def charge_artifact(self, size: int) -> None:
+        """Count the bytes of an artifact before it is written. Raises BudgetSpent."""
+        self.state.ledger.before_artifact(size)
+        self.record(Spent("artifacts_total_bytes", size), sync=False)
+
+    def artifact(self, written: ArtifactWritten, call_id: str) -> None:
+        self.record(written)
+        self.emit(
+            ArtifactPublished(
+                name=written.name,
+                bytes=written.bytes,
+                sha256=written.sha256,
+                media_type=written.media_type,
+                path=written.path,
+                tool_use_id=call_id,
+            )
+        )
+
+    def plan(self, plan: PlanSet) -> None:
+        self.record(plan, sync=False)
+        self.emit(PlanUpdated(steps=list(plan.steps), note=plan.note))

@@ -1,0 +1,122 @@
+"""The terminal line of a prompt, derived from the state and the one value that says how it ended."""
+
+from __future__ import annotations
+
+import msgspec
+
+from remit.base.errors import BudgetSpent, ProviderBusy, RemitError, Verdict, exit_code
+from remit.base.events import Result, Subtype
+from remit.base.spec import RunSpec
+from remit.engine.finish import Unmet
+from remit.engine.state import Denial, State
+from remit.engine.turn import wire_input
+
+SUBTYPES: dict[str, Subtype] = {
+    "turns": "error_max_turns",
+    "usd": "error_max_budget_usd",
+    "schema": "error_max_structured_output_retries",
+}
+
+TERMINAL_REASONS = {
+    Verdict.DONE: "completed",
+    Verdict.BUDGET: "budget_exhausted",
+    Verdict.PROVIDER: "api_error",
+    Verdict.BUSY: "api_error",
+    Verdict.STOPPED: "aborted",
+}
+
+RESUMABLE = {
+    Verdict.BUG,
+    Verdict.REFUSED,
+    Verdict.PROVIDER,
+    Verdict.BUSY,
+    Verdict.BUDGET,
+    Verdict.ENVIRONMENT,
+    Verdict.STOPPED,
+}
+
+
+def build_result(
+    spec: RunSpec, state: State, error: RemitError | None, *, run_id: str, run_dir: str, seconds: float
+) -> Result:
+    """error None: done. seconds: the whole run so far, earlier processes included."""
+    verdict = error.verdict if error else Verdict.DONE
+    output = state.output.value if state.output and state.output.valid else None
+    return Result(
+        subtype=_subtype(error),
+        is_error=error is not None,
+        verdict=verdict.value,
+        exit_code=exit_code(error),
+        duration_ms=round(seconds * 1000),
+        duration_api_ms=round(state.api_seconds * 1000),
+        num_turns=state.turn,
+        result=_text(state, output),
+        structured_output=output,
+        errors=_errors(error),
+        error_kind=error.kind if error else "",
+        hint=error.hint if error else "",
+        stop_reason=state.stop,
+        terminal_reason="max_turns" if _limit(error) == "turns" else TERMINAL_REASONS.get(verdict, verdict.value),
+        total_cost_usd=round(state.ledger.usd, 6),
+        cost_known=state.ledger.usd_known,
+        usage={
+            "input_tokens": state.usage.input,
+            "cache_creation_input_tokens": state.usage.cache_write,
+            "cache_read_input_tokens": state.usage.cache_read,
+            "output_tokens": state.usage.output,
+        },
+        modelUsage=state.model_usage,
+        permission_denials=[_denial(denial) for denial in state.denials],
+        pending=_pending(state),
+        unmet=error.unmet if isinstance(error, Unmet) else [],
+        artifacts=[msgspec.to_builtins(artifact) for artifact in state.artifacts.values()],
+        counts={key: state.counts[key] for key in ("calls", "failed_calls", "refusals", "retry", "traceback")},
+        spent={**state.ledger.spent(), "seconds": round(seconds, 3)},
+        run_id=run_id,
+        run_dir=run_dir,
+        resumable=verdict in RESUMABLE,
+        stdin=spec.stdin,
+        resets_at=error.reset_at if isinstance(error, ProviderBusy) else "",
+    )
+
+
+def _subtype(error: RemitError | None) -> Subtype:
+    if error is None:
+        return "success"
+    return SUBTYPES.get(_limit(error) or error.kind, "error_during_execution")
+
+
+def _limit(error: RemitError | None) -> str:
+    return error.limit if isinstance(error, BudgetSpent) else ""
+
+
+def _errors(error: RemitError | None) -> list[str]:
+    if error is None:
+        return []
+    return list(error.unmet) if isinstance(error, Unmet) else [str(error).split("\nhint: ")[0]]
+
+
+def _text(state: State, output: object) -> str | None:
+    if output is not None:
+        return msgspec.json.encode(output).decode()
+    return state.final_text or None
+
+
+def _denial(denial: Denial) -> dict[str, object]:
+    return {
+        "tool_name": denial.tool,
+        "tool_use_id": denial.call_id,
+        "tool_input": wire_input(denial.arguments),
+        "decision": denial.decide,
+        "rule": denial.rule,
+        "source": denial.source,
+        "why": denial.why,
+        "resource": denial.resource,
+    }
+
+
+def _pending(state: State) -> list[dict[str, object]]:
+    if state.pending is None:
+        return []
+    asked = {state.open[key].call.id for key in state.pending.asked if key in state.open}
+    return [_denial(denial) for denial in state.denials if denial.call_id in asked]

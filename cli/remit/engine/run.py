@@ -1,0 +1,195 @@
+"""One run: every path through it ends in exactly one result."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Mapping
+
+import msgspec
+
+from remit.base.calls import Outcome, err
+from remit.base.errors import ErrorCode, ProviderFault, RemitError, Stopped
+from remit.base.events import Init, Notice, Result, User
+from remit.base.ports import Provider
+from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
+from remit.base.spec import RunSpec
+from remit.engine.budget import spent_error
+from remit.engine.dispatch import Dispatch
+from remit.engine.finish import Finish
+from remit.engine.recorder import Recorder
+from remit.engine.result import build_result
+from remit.engine.turn import Asker
+from remit.tools.contract import Tool
+
+MAX_CONTINUATIONS = 3
+MAX_EMPTY_ANSWERS = 2
+
+
+class Run:
+    """Takes one prompt from where the state stands to its result."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        provider: Provider,
+        tools: Mapping[str, Tool],
+        dispatch: Dispatch,
+        asker: Asker,
+        finish: Finish,
+        recorder: Recorder,
+        init: Init,
+    ) -> None:
+        self._spec = spec
+        self._provider = provider
+        self._tools = tools
+        self._dispatch = dispatch
+        self._asker = asker
+        self._finish = finish
+        self._recorder = recorder
+        self._init = init
+        self._began = recorder.clock.monotonic()
+        self._before = recorder.state.elapsed
+        self._task: asyncio.Task[None] | None = None
+        self._stop: Stopped | None = None
+
+    def stop(self, reason: Stopped) -> None:
+        """End the run cleanly, from a signal handler of the loop. The first reason counts."""
+        self._stop = self._stop or reason
+        if self._task is not None:
+            self._task.cancel()
+
+    def elapsed(self) -> float:
+        """Seconds of the whole run, earlier processes included."""
+        return self._before + self._recorder.clock.monotonic() - self._began
+
+    async def go(self) -> Result:
+        """Run to the end. Never raises for anything that happens on the way."""
+        self._task = asyncio.create_task(self._prompt())
+        error = await self._outcome(self._task)
+        await self._provider.close()
+        return self._end(error)
+
+    async def _outcome(self, task: asyncio.Task[None]) -> RemitError | None:
+        """How the prompt ended: the one value that result line and exit code derive from."""
+        if self._stop is not None:
+            task.cancel()
+        seconds = self._spec.limits.seconds
+        left = None if seconds is None else max(0.0, seconds - self.elapsed())
+        finished, _ = await asyncio.wait({task}, timeout=left)
+        if not finished:
+            task.cancel()
+            await asyncio.wait({task})
+        if task.cancelled():
+            return self._stop or spent_error("seconds", seconds or 0.0)
+        error = task.exception()
+        if error is None or isinstance(error, RemitError):
+            return error
+        return self._bug(error)
+
+    def _bug(self, error: BaseException) -> RemitError:
+        text = "".join(traceback.format_exception(error))
+        self._note(text)
+        what = f"a fault of remit itself: {type(error).__name__}: {error}"
+        return RemitError(what, hint="the traceback is in the journal of the run directory", kind="bug")
+
+    def _note(self, text: str) -> None:
+        try:
+            self._recorder.record(Noted("traceback", text))
+        except RemitError as second:
+            # The journal itself is gone: the result still has to be told.
+            self._init.layers["journal"] = second.what
+
+    async def _prompt(self) -> None:
+        recorder, state = self._recorder, self._recorder.state
+        recorder.emit(self._init)
+        if not state.user_turns:
+            recorder.record(UserSaid(self._spec.prompt))
+        self._settle_interrupted()
+        while True:
+            if state.open:
+                await self._dispatch.perform([opened.call for opened in state.open.values()])
+                if self._finish.settled():
+                    break
+            elif state.wants_answer():
+                await self._asker.ask(self.elapsed())
+            else:
+                said = self._recover() or self._finish.remind()
+                if said is None:
+                    break
+                self._say(said)
+        await self._finish.judge()
+
+    def _settle_interrupted(self) -> None:
+        """A call that had started when the process died: run again only if that is harmless."""
+        for key, opened in list(self._recorder.state.open.items()):
+            if not opened.started:
+                continue
+            call = opened.call
+            tool = self._tools.get(call.tool)
+            if tool is not None and tool.repeatable:
+                self._recorder.emit(Notice(kind="repair", text=f"{call.tool} ({key}) was interrupted and runs again"))
+                continue
+            message = f"{call.tool} was interrupted; whether it took effect is unknown"
+            outcome: Outcome = err(ErrorCode.INTERRUPTED, message)
+            self._recorder.emit(Notice(kind="repair", text=f"{key}: {message}"))
+            settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model())
+            self._recorder.settle(settled, sync=True)
+
+    def _recover(self) -> UserSaid | None:
+        """What to say after an answer that is no end: cut, or empty. Raises ProviderFault when it has
+        been said often enough, or when the model refused."""
+        state = self._recorder.state
+        if state.stop == "refusal":
+            raise ProviderFault(f"the model refused: {state.final_text[:500] or 'no reason given'}", kind="refused")
+        if state.stop == "max_tokens":
+            if state.nags["continue"] >= MAX_CONTINUATIONS:
+                what = f"the answer was cut at the model's output limit {MAX_CONTINUATIONS + 1} times"
+                raise ProviderFault(what, hint="ask for a shorter answer", kind="max_tokens")
+            return UserSaid("Your answer was cut at the output limit. Continue where it ended.", True, "continue")
+        if not state.final_text.strip() and not state.output:
+            if state.nags["empty"] >= MAX_EMPTY_ANSWERS:
+                raise ProviderFault("the model gave only empty answers", kind="empty_answer")
+            return UserSaid("Your answer was empty. Go on with the task, or give the final answer.", True, "empty")
+        return None
+
+    def _say(self, said: UserSaid) -> None:
+        self._recorder.record(said)
+        self._recorder.emit(
+            User(
+                message={"role": "user", "content": [{"type": "text", "text": said.text}]},
+                isSynthetic=True,
+                timestamp=self._recorder.timestamp(),
+            )
+        )
+
+    def _end(self, error: RemitError | None) -> Result:
+        result = self._conclude(error)
+        try:
+            self._recorder.emit(result)
+        except RemitError as late:
+            # The reader of stdout left before the last line: that is how the run ended, then.
+            result = self._conclude(late)
+        return result
+
+    def _conclude(self, error: RemitError | None) -> Result:
+        result = self._result(error)
+        try:
+            self._recorder.record(self._ended(result))
+        except RemitError as failure:
+            # The disk is full at the very end: the verdict must say so, on the stream at least.
+            result = self._result(error if error is not None else failure)
+        return result
+
+    def _result(self, error: RemitError | None) -> Result:
+        return build_result(
+            self._spec,
+            self._recorder.state,
+            error,
+            run_id=self._init.run_id,
+            run_dir=self._init.run_dir,
+            seconds=self.elapsed(),
+        )
+
+    def _ended(self, result: Result) -> PromptEnded:
+        return PromptEnded(result.verdict, result.exit_code, result.resumable, msgspec.to_builtins(result))

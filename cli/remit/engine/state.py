@@ -1,0 +1,231 @@
+"""The state of a run as a fold over its journal. Nothing is remembered that the journal does not hold,
+so a resumed run and one that never stopped are in the same state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+from typing import Any
+
+from remit.base.calls import Call, Outcome
+from remit.base.limits import Limits
+from remit.base.messages import Message, ResultBlock, TextBlock, Usage
+from remit.base.records import (
+    Answered,
+    ArtifactWritten,
+    CallChecked,
+    CallSettled,
+    CallsPending,
+    CallStarted,
+    Noted,
+    OutputSubmitted,
+    PlanSet,
+    PromptEnded,
+    Record,
+    RunResumed,
+    RunStarted,
+    Spent,
+    TurnStarted,
+    UserSaid,
+)
+from remit.engine.budget import Ledger
+
+
+@dataclass
+class Denial:
+    """A refused call, for the result line."""
+
+    tool: str
+    call_id: str
+    arguments: str
+    decide: str
+    source: str
+    rule: str
+    why: str
+    resource: str
+
+
+@dataclass
+class OpenCall:
+    """A call of the current turn that has no result yet."""
+
+    call: Call
+    started: bool = False
+
+
+@dataclass
+class State:
+    """See each field; all of it derives from records."""
+
+    limits: Limits
+    messages: list[Message] = field(default_factory=list)
+    turn: int = 0
+    elapsed: float = 0.0
+    api_seconds: float = 0.0
+    open: dict[str, OpenCall] = field(default_factory=dict)
+    call_ids: set[str] = field(default_factory=set)
+    stop: str | None = None
+    final_text: str = ""
+    artifacts: dict[str, ArtifactWritten] = field(default_factory=dict)
+    plan: PlanSet | None = None
+    output: OutputSubmitted | None = None
+    output_attempts: int = 0
+    denials: list[Denial] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    usage: Usage = field(default_factory=Usage)
+    model_usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pending: CallsPending | None = None
+    ended: PromptEnded | None = None
+    user_turns: int = 0
+    nags: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.limits)
+        self._calls: dict[str, Call] = {}
+        self._results: dict[str, ResultBlock] = {}
+
+    @singledispatchmethod
+    def apply(self, record: Record) -> None:
+        """Take one record into account."""
+        raise TypeError(type(record).__name__)
+
+    @apply.register
+    def _(self, record: RunStarted) -> None:
+        self.ended = None
+
+    @apply.register
+    def _(self, record: RunResumed) -> None:
+        self.ended = None
+        self.pending = None
+
+    @apply.register
+    def _(self, record: UserSaid) -> None:
+        self.user_turns += not record.synthetic
+        self.nags[record.reason] += record.synthetic
+        self._add_user((TextBlock(record.text),))
+
+    @apply.register
+    def _(self, record: TurnStarted) -> None:
+        self.turn = record.turn
+        self.elapsed = record.elapsed
+        self.ledger.turns = record.turn
+
+    @apply.register
+    def _(self, record: Answered) -> None:
+        self.messages.append(record.message)
+        self.elapsed += record.seconds
+        self.api_seconds += record.seconds
+        self.stop = record.stop
+        self.final_text = record.message.text()
+        self.usage = self.usage + record.usage
+        self.ledger.answer(record.usage, record.usd)
+        self._book_model(record)
+        for index, block in enumerate(record.message.calls(), 1):
+            call = Call(f"t{record.turn}.c{index}", block.id, block.tool, block.arguments)
+            self._calls[call.key] = call
+            self.open[call.key] = OpenCall(call)
+            self.call_ids.add(block.id)
+
+    @apply.register
+    def _(self, record: CallChecked) -> None:
+        if record.allowed:
+            return
+        decision = record.decision
+        self.denials = [denial for denial in self.denials if denial.call_id != record.id]
+        call = self._calls.get(record.key)
+        self.denials.append(
+            Denial(
+                tool=record.tool,
+                call_id=record.id,
+                arguments=call.arguments if call else "{}",
+                decide=decision.decide,
+                source=decision.rule.source,
+                rule=record.approval or decision.rule.where,
+                why=decision.rule.why,
+                resource=decision.resource.name if decision.resource else "",
+            )
+        )
+
+    @apply.register
+    def _(self, record: CallStarted) -> None:
+        if record.key in self.open:
+            self.open[record.key].started = True
+
+    @apply.register
+    def _(self, record: CallSettled) -> None:
+        self._count(record.outcome)
+        opened = self.open.pop(record.key, None)
+        if opened is None:
+            return
+        self.ledger.calls += 1
+        self._results[record.key] = ResultBlock(record.id, record.content, is_error=not record.outcome.ok)
+        if not self.open:
+            ordered = tuple(self._results[key] for key in self._calls if key in self._results)
+            self._calls.clear()
+            self._results.clear()
+            self._add_user(ordered)
+
+    @apply.register
+    def _(self, record: CallsPending) -> None:
+        self.pending = record
+
+    @apply.register
+    def _(self, record: Spent) -> None:
+        setattr(self.ledger, record.limit, getattr(self.ledger, record.limit) + record.amount)
+
+    @apply.register
+    def _(self, record: ArtifactWritten) -> None:
+        self.artifacts[record.name] = record
+
+    @apply.register
+    def _(self, record: PlanSet) -> None:
+        self.plan = record
+
+    @apply.register
+    def _(self, record: OutputSubmitted) -> None:
+        self.output_attempts += not record.valid
+        if record.valid or self.output is None or not self.output.valid:
+            self.output = record
+
+    @apply.register
+    def _(self, record: Noted) -> None:
+        self.counts[record.kind] += 1
+
+    @apply.register
+    def _(self, record: PromptEnded) -> None:
+        self.ended = record
+
+    def wants_answer(self) -> bool:
+        """Whether it is the model's turn to speak."""
+        return not self.open and bool(self.messages) and self.messages[-1].role == "user"
+
+    def _add_user(self, blocks: tuple[Any, ...]) -> None:
+        # Two user messages in a row are an error to some providers: they become one.
+        if self.messages and self.messages[-1].role == "user":
+            blocks = self.messages.pop().content + blocks
+        self.messages.append(Message("user", blocks))
+
+    def _count(self, outcome: Outcome) -> None:
+        self.counts["calls"] += 1
+        if outcome.error is None:
+            return
+        refused = outcome.error.code.value in {"denied", "approval_required"}
+        self.counts["refusals" if refused else "failed_calls"] += 1
+
+    def _book_model(self, record: Answered) -> None:
+        entry = self.model_usage.setdefault(
+            record.model,
+            {
+                "inputTokens": 0,
+                "outputTokens": 0,
+                "cacheReadInputTokens": 0,
+                "cacheCreationInputTokens": 0,
+                "costUSD": 0.0,
+            },
+        )
+        entry["inputTokens"] += record.usage.input
+        entry["outputTokens"] += record.usage.output
+        entry["cacheReadInputTokens"] += record.usage.cache_read
+        entry["cacheCreationInputTokens"] += record.usage.cache_write
+        entry["costUSD"] += record.usd or 0.0

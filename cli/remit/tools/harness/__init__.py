@@ -1,0 +1,1 @@
+"""Tools of the harness itself: offered by need, never ticked."""

@@ -1,0 +1,53 @@
+"""structured_output: the task's result as a value that fits the task's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.calls import Outcome, done
+from remit.base.errors import ErrorCode, Failure
+from remit.base.json_schema import problems
+from remit.base.ports import ToolContext, World
+from remit.base.resources import Effect, Resource
+from remit.tools.contract import Tool
+
+
+class StructuredOutput(Tool):
+    """Gives the result of the task. The arguments are the result itself and must fit this schema.
+    Call it once, when everything else is done; a value that does not fit is returned with the reason."""
+
+    name = "structured_output"
+    toolset = "harness"
+    effects = frozenset({Effect.STATE})
+    repeatable = True
+    harness = True
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._wrapped = schema.get("type") != "object"
+
+    def schema(self) -> dict[str, Any]:
+        """The task's schema; a value that is no object travels under `value`."""
+        if not self._wrapped:
+            return dict(self._schema)
+        return {"type": "object", "properties": {"value": dict(self._schema)}, "required": ["value"]}
+
+    def parse(self, arguments: str) -> Any:
+        try:
+            value = msgspec.json.decode(arguments or "{}")
+        except msgspec.DecodeError as problem:
+            raise Failure(ErrorCode.INVALID_JSON, f"the value is not valid JSON: {problem}") from None
+        return value.get("value") if self._wrapped and isinstance(value, dict) else value
+
+    def resources(self, params: Any, world: World) -> Sequence[Resource]:
+        return [Resource("state", "structured_output", Effect.STATE)]
+
+    async def run(self, params: Any, ctx: ToolContext) -> Outcome:
+        found = problems(self._schema, params)
+        ctx.state.submit_output(params, "; ".join(found))
+        if found:
+            raise Failure(ErrorCode.SCHEMA_MISMATCH, f"the value does not fit the schema: {'; '.join(found)}")
+        return done({"accepted": True})
