@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 
 def scrub(text: str) -> str:
@@ -13,6 +14,35 @@ def scrub(text: str) -> str:
         # A surrogate pair written as two escapes is one character; what is left alone is not text.
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def scrub_tree(value: Any) -> Any:
+    """A value of JSON builtins with every text in it scrubbed, keys included."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {scrub_tree(key): scrub_tree(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [scrub_tree(item) for item in value]
+    return value
+
+
+# Bidirectional controls reorder what a reader sees; the rest of these move the cursor or end a line.
+_HIDDEN = frozenset("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Untrusted text for a terminal: controls, separators and lone surrogates as escapes (`\\x1b`,
+    `\\u202e`). keep: control characters to leave alone, such as "\\n"."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if char in keep else _shown(char) for char in text)
+
+
+def _shown(char: str) -> str:
+    if char in _HIDDEN or unicodedata.category(char) in {"Cc", "Cs"}:
+        return char.encode("unicode_escape").decode("ascii")
+    return char
 
 
 def _safe_end(text: str, end: int) -> int:

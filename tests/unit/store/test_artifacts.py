@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from remit.base.errors import BudgetSpent, EnvironmentFault, ErrorCode, Failure
+from remit.base.ports import ArtifactInfo
+from remit.base.records import ArtifactWritten, Record
+from remit.store.artifacts import ArtifactStore, media_type
+
+
+class Book:
+    """What a store charges and records, with a budget."""
+
+    def __init__(self, budget: int = 10_000) -> None:
+        self.budget = budget
+        self.charged: list[int] = []
+        self.records: list[Record] = []
+
+    def spend(self, size: int) -> None:
+        if sum(self.charged) + size > self.budget:
+            raise BudgetSpent("artifacts_total_bytes", "spent")
+        self.charged.append(size)
+
+    def record(self, written: ArtifactWritten) -> None:
+        self.records.append(written)
+
+    def store(self, run_dir: Path, max_bytes: int = 1000) -> ArtifactStore:
+        return ArtifactStore(str(run_dir), max_bytes, self.spend, self.record)
+
+
+@pytest.fixture
+def book() -> Book:
+    return Book()
+
+
+def index(run_dir: Path) -> list[dict[str, object]]:
+    listing = msgspec.json.decode((run_dir / "artifacts.json").read_bytes())
+    assert listing["version"] == 1
+    artifacts = listing["artifacts"]
+    assert isinstance(artifacts, list)
+    return artifacts
+
+
+def test_an_artifact_is_published_recorded_and_listed(tmp_path: Path, book: Book) -> None:
+    content = "Grüße\n".encode()
+    info = book.store(tmp_path).grant("t1.c1", ["report.md"]).write("report.md", content)
+
+    expected = {
+        "name": "report.md",
+        "bytes": 8,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "media_type": "text/markdown",
+        "call": "t1.c1",
+        "path": "artifacts/report.md",
+    }
+    assert msgspec.structs.asdict(info) == expected
+    assert (tmp_path / "artifacts" / "report.md").read_bytes() == content
+    assert (tmp_path / "calls" / "t1.c1" / "report.md").read_bytes() == content
+    assert index(tmp_path) == [expected]
+    assert book.records == [ArtifactWritten(**expected)]  # type: ignore[arg-type]
+    assert book.charged == [8]
+    assert os.listdir(tmp_path / "artifacts") == ["report.md"]
+
+
+def test_an_artifact_may_be_empty(tmp_path: Path, book: Book) -> None:
+    assert book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"").bytes == 0
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.md", "text/markdown"),
+        ("a.txt", "text/plain"),
+        ("a.csv", "text/csv"),
+        ("a.JSON", "application/json"),
+        ("a.png", "application/octet-stream"),
+        ("a", "application/octet-stream"),
+    ],
+)
+def test_the_media_type_follows_the_suffix(name: str, kind: str) -> None:
+    assert media_type(name) == kind
+
+
+def test_the_same_call_writing_the_same_again_changes_nothing(tmp_path: Path, book: Book) -> None:
+    grant = book.store(tmp_path).grant("t1.c1", ["a.txt"])
+
+    assert grant.write("a.txt", b"one") == grant.write("a.txt", b"one")
+    assert (len(book.records), book.charged) == (1, [3])
+
+
+def test_another_call_replaces_what_is_published_and_both_copies_are_kept(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    store.grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    store.grant("t2.c1", ["a.txt"]).write("a.txt", b"second")
+
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"second"
+    assert (tmp_path / "calls" / "t1.c1" / "a.txt").read_bytes() == b"one"
+    assert [entry["call"] for entry in index(tmp_path)] == ["t2.c1"]
+    assert (len(book.records), book.charged) == (2, [3, 6])
+
+    store.grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"one"
+    assert [entry["call"] for entry in index(tmp_path)] == ["t1.c1"]
+    assert (len(book.records), book.charged) == (3, [3, 6])
+
+
+def test_a_deleted_artifact_is_published_again_without_a_new_charge(tmp_path: Path, book: Book) -> None:
+    grant = book.store(tmp_path).grant("t1.c1", ["a.txt"])
+    grant.write("a.txt", b"one")
+    (tmp_path / "artifacts" / "a.txt").unlink()
+    grant.write("a.txt", b"one")
+
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"one"
+    assert (len(book.records), book.charged) == (1, [3])
+
+
+def test_only_declared_names_can_be_written(tmp_path: Path, book: Book) -> None:
+    with pytest.raises(Failure) as caught:
+        book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("b.txt", b"x")
+    assert caught.value.code is ErrorCode.UNDECLARED
+    assert not (tmp_path / "artifacts").exists()
+
+
+@pytest.mark.parametrize("name", ["", ".a.txt", "a/b.txt", "../a.txt", "/a.txt", "..", "a\0.txt"])
+def test_a_name_that_could_leave_the_store_is_refused_by_the_store_too(tmp_path: Path, book: Book, name: str) -> None:
+    with pytest.raises(Failure) as caught:
+        book.store(tmp_path).grant("t1.c1", [name]).write(name, b"x")
+    assert caught.value.code is ErrorCode.INVALID_NAME
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_limit_of_one_artifact_passes_and_a_byte_more_does_not(tmp_path: Path, book: Book) -> None:
+    grant = book.store(tmp_path, max_bytes=10).grant("t1.c1", ["a.txt", "b.txt"])
+    assert grant.max_bytes == 10
+    assert grant.write("a.txt", b"x" * 10).bytes == 10
+
+    with pytest.raises(Failure) as caught:
+        grant.write("b.txt", b"x" * 11)
+    assert caught.value.code is ErrorCode.ARTIFACT_TOO_LARGE
+    assert "11 bytes" in caught.value.message and "10 bytes" in caught.value.message
+    assert os.listdir(tmp_path / "artifacts") == ["a.txt"]
+    assert book.charged == [10]
+
+
+def test_a_spent_budget_leaves_nothing_behind(tmp_path: Path) -> None:
+    book = Book(budget=5)
+    store = book.store(tmp_path)
+    store.grant("t1.c1", ["a.txt"]).write("a.txt", b"12345")
+
+    with pytest.raises(BudgetSpent):
+        store.grant("t1.c2", ["b.txt"]).write("b.txt", b"6")
+    assert os.listdir(tmp_path / "artifacts") == ["a.txt"]
+    assert len(book.records) == 1
+    assert os.listdir(tmp_path / "calls" / "t1.c2") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Report.md", "report.md"), ("\u00e9.md", "e\u0301.md"), ("STRASSE.md", "straße.md")]
+)
+def test_names_that_some_file_systems_take_for_one_are_not_both_written(
+    tmp_path: Path, book: Book, first: str, second: str
+) -> None:
+    store = book.store(tmp_path)
+    store.grant("t1.c1", [first]).write(first, b"x")
+
+    with pytest.raises(Failure) as caught:
+        store.grant("t1.c2", [second]).write(second, b"y")
+    assert caught.value.code is ErrorCode.INVALID_NAME
+    assert repr(first) in caught.value.message
+
+
+@pytest.mark.parametrize("key", ["t1.c1", "a/b", "..", ".hidden", "x" * 300, ""])
+def test_any_call_key_has_a_place_of_its_own(tmp_path: Path, book: Book, key: str) -> None:
+    book.store(tmp_path).grant(key, ["a.txt"]).write("a.txt", b"x")
+
+    (place,) = os.listdir(tmp_path / "calls")
+    assert (tmp_path / "calls" / place / "a.txt").read_bytes() == b"x"
+    assert sorted(os.listdir(tmp_path)) == ["artifacts", "artifacts.json", "calls"]
+
+
+# Things planted in the run directory
+
+
+def test_a_link_planted_at_the_artifact_is_replaced_and_not_followed(tmp_path: Path, book: Book) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "artifacts").mkdir()
+    (tmp_path / "artifacts" / "a.txt").symlink_to(victim)
+
+    book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"x")
+
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "artifacts" / "a.txt").is_symlink()
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("planted", ["artifacts", "calls", "calls/t1.c1"])
+def test_a_link_planted_at_a_directory_of_ours_is_not_followed(tmp_path: Path, book: Book, planted: str) -> None:
+    run, victim = tmp_path / "run", tmp_path / "victim"
+    victim.mkdir()
+    (run / planted).parent.mkdir(parents=True, exist_ok=True)
+    (run / planted).symlink_to(victim)
+
+    with pytest.raises(EnvironmentFault):
+        book.store(run).grant("t1.c1", ["a.txt"]).write("a.txt", b"x")
+    assert os.listdir(victim) == []
+    assert book.records == []
+
+
+def test_a_link_planted_at_the_call_copy_or_its_temporary_is_replaced(tmp_path: Path, book: Book) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    place = tmp_path / "calls" / "t1.c1"
+    place.mkdir(parents=True)
+    (place / "a.txt").symlink_to(victim)
+    (place / ".partial").symlink_to(victim)
+
+    book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"precious")
+
+    assert victim.read_text() == "precious"
+    assert not (place / "a.txt").is_symlink()
+    assert os.listdir(place) == ["a.txt"]
+    assert book.charged == [8]
+
+
+def test_a_fifo_planted_at_the_call_copy_blocks_nothing(tmp_path: Path, book: Book) -> None:
+    place = tmp_path / "calls" / "t1.c1"
+    place.mkdir(parents=True)
+    os.mkfifo(place / "a.txt")
+
+    assert book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"x").bytes == 1
+
+
+def test_a_directory_in_the_way_is_said(tmp_path: Path, book: Book) -> None:
+    (tmp_path / "artifacts" / "a.txt").mkdir(parents=True)
+
+    with pytest.raises(EnvironmentFault, match="Is a directory"):
+        book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"x")
+    assert book.records == []
+
+
+# After a crash
+
+
+def resumed(run_dir: Path, records: list[Record]) -> tuple[ArtifactStore, Book, list[str]]:
+    book = Book()
+    store = book.store(run_dir)
+    return store, book, store.rebuild(records)
+
+
+def test_a_rebuilt_store_knows_what_was_published(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    store.grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    store.grant("t2.c1", ["a.txt"]).write("a.txt", b"two")
+    store.grant("t2.c2", ["b.txt"]).write("b.txt", b"three")
+    (tmp_path / "artifacts.json").unlink()
+
+    again, later, notices = resumed(tmp_path, book.records)
+
+    assert notices == []
+    assert again.published() == store.published()
+    assert [entry["name"] for entry in index(tmp_path)] == ["a.txt", "b.txt"]
+    again.grant("t2.c2", ["b.txt"]).write("b.txt", b"three")
+    assert (later.records, later.charged) == ([], [])
+
+
+def test_a_write_stored_but_not_recorded_is_finished_by_writing_again_at_no_charge(tmp_path: Path, book: Book) -> None:
+    book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+
+    again, later, notices = resumed(tmp_path, [])
+    assert (notices, index(tmp_path)) == ([], [])
+    again.grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+
+    assert (len(later.records), later.charged) == (1, [])
+    assert len(index(tmp_path)) == 1
+
+
+def test_a_publication_without_a_record_is_taken_back_to_the_recorded_one(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    store.grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    store.grant("t2.c1", ["a.txt"]).write("a.txt", b"unrecorded")
+
+    _, _, notices = resumed(tmp_path, book.records[:1])
+
+    assert notices == []
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"one"
+
+
+def test_a_missing_publication_is_made_again_from_the_copy(tmp_path: Path, book: Book) -> None:
+    book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    (tmp_path / "artifacts" / "a.txt").unlink()
+
+    assert resumed(tmp_path, book.records)[2] == []
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"one"
+
+
+def test_what_someone_else_changed_is_left_and_said(tmp_path: Path, book: Book) -> None:
+    book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    (tmp_path / "artifacts" / "a.txt").write_bytes(b"by hand")
+
+    assert resumed(tmp_path, book.records)[2] == ["artifacts/a.txt was changed since the run wrote it"]
+    assert (tmp_path / "artifacts" / "a.txt").read_bytes() == b"by hand"
+    assert (tmp_path / "calls" / "t1.c1" / "a.txt").read_bytes() == b"one"
+
+
+def test_what_is_lost_altogether_is_said(tmp_path: Path, book: Book) -> None:
+    book.store(tmp_path).grant("t1.c1", ["a.txt"]).write("a.txt", b"one")
+    (tmp_path / "artifacts" / "a.txt").unlink()
+    (tmp_path / "calls" / "t1.c1" / "a.txt").unlink()
+
+    assert resumed(tmp_path, book.records)[2] == ["artifacts/a.txt is missing, and so is its copy"]
+
+
+def test_a_full_disk_is_told_and_the_published_version_stands(small_disk: Path, book: Book) -> None:
+    store = Book(budget=10**9).store(small_disk, max_bytes=10**9)
+    first = store.grant("t1.c1", ["a.txt"]).write("a.txt", b"1" * 50_000)
+    with pytest.raises(EnvironmentFault) as caught:
+        store.grant("t2.c1", ["a.txt"]).write("a.txt", b"2" * 120_000)
+    assert caught.value.kind == "disk_full"
+    assert (small_disk / "artifacts" / "a.txt").read_bytes() == b"1" * 50_000
+    assert store.published() == (first,)
+    assert [entry["sha256"] for entry in index(small_disk)] == [first.sha256]
+    assert not list(small_disk.rglob(".partial"))
+
+
+def test_published_artifacts_come_by_name(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    infos: dict[str, ArtifactInfo] = {}
+    for name in ("b.txt", "a.txt"):
+        infos[name] = store.grant("t1.c1", [name]).write(name, name.encode())
+
+    assert store.published() == (infos["a.txt"], infos["b.txt"])
