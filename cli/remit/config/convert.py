@@ -29,6 +29,7 @@ _NAMES: dict[Any, str] = {
     date: "a date such as 2026-12-31",
     datetime: "a date and time such as 2026-12-31T00:00:00Z",
 }
+_ABSENT = (type(None), msgspec.UnsetType)
 _SWITCH_WORDS = frozenset({"yes", "no", "on", "off", "y", "n"})
 
 
@@ -221,8 +222,11 @@ def describe(type_: Any) -> str:
     plain = _plain(type_)
     origin = get_origin(plain)
     if origin in (Union, types.UnionType):
-        members = [describe(member) for member in get_args(plain) if member is not type(None)]
+        members = [describe(member) for member in get_args(plain) if member not in _ABSENT]
         return " or ".join(members) if all(members) else ""
+    titles = [note.title for note in _notes(type_) if note.title]
+    if titles:
+        return titles[0]
     if origin is Literal or (isinstance(plain, type) and issubclass(plain, Enum)):
         return " | ".join(_choices(plain))
     if _is_struct(plain):
@@ -248,14 +252,18 @@ def _bounds(type_: Any) -> str:
         ("max_length", "of at most {} characters"),
         ("pattern", "matching {!r}"),
     )
-    shown: list[str] = []
-    while get_origin(type_) is Annotated:
-        type_, *notes = get_args(type_)
-        for note in notes:
-            if isinstance(note, msgspec.Meta):
-                given = [(getattr(note, name), text) for name, text in words]
-                shown += [text.format(value) for value, text in given if value is not None]
+    given = [(getattr(note, name), text) for note in _notes(type_) for name, text in words]
+    shown = [text.format(value) for value, text in given if value is not None]
     return f" {' and '.join(shown)}" if shown else ""
+
+
+def _notes(type_: Any) -> list[msgspec.Meta]:
+    """What stands around a type, from the outside in."""
+    notes: list[msgspec.Meta] = []
+    while get_origin(type_) is Annotated:
+        type_, *found = get_args(type_)
+        notes += [note for note in found if isinstance(note, msgspec.Meta)]
+    return notes
 
 
 def _hint(type_: Any, value: Any) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from remit.base.errors import Fault
 from remit.base.text import shorten
 
 Keys = tuple[str | int, ...]
@@ -64,3 +65,13 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
 
     near = difflib.get_close_matches(word[:100], list(choices), n=1)
     return f"did you mean `{near[0]}`?" if near else ""
+
+
+def in_line_order(faults: list[Fault], document: Document) -> list[Fault]:
+    """The faults as they stand in the document; those of other files after them."""
+
+    def line(fault: Fault) -> float:
+        path, _, number = fault.where.rpartition(":")
+        return int(number) if path == document.path and number.isdigit() else float("inf")
+
+    return sorted(faults, key=line)

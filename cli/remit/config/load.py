@@ -21,10 +21,13 @@ __all__ = [
     "decode",
     "did_you_mean",
     "parse",
+    "parse_named",
     "read",
     "read_bytes",
+    "read_optional",
     "read_text",
     "spell",
+    "unsound",
 ]
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -40,7 +43,7 @@ def parse(text: str, path: str, format: Format) -> Document:
     if not text.strip():
         raise Faults([Fault("the file is empty", f"{path}:1")])
     document = _parse_yaml(text, path) if format == "yaml" else _parse_toml(text, path)
-    faults = _unsound(document)
+    faults = unsound(document)
     if faults:
         raise Faults(faults)
     return document
@@ -59,14 +62,17 @@ def _parse_toml(text: str, path: str) -> Document:
     return Document(path, read_toml(text, path), text, lambda: toml_lines(text))
 
 
-def read(path: str) -> Document:
-    """The document in a `.yaml`, `.yml` or `.toml` file of at most 1 MiB. Raises Faults."""
+def parse_named(text: str, path: str) -> Document:
+    """A text as a document of the format that the path's ending names. Raises Faults."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in _FORMATS:
-        # What is not there at all is said first: a wrong ending is the lesser news.
-        read_bytes(path)
         raise Faults([Fault("the file's ending says no format", path, "name it .yaml, .yml or .toml")])
-    return parse(read_text(path), path, _FORMATS[suffix])
+    return parse(text, path, _FORMATS[suffix])
+
+
+def read(path: str) -> Document:
+    """The document in a `.yaml`, `.yml` or `.toml` file of at most 1 MiB. Raises Faults."""
+    return parse_named(read_text(path), path)
 
 
 def read_text(path: str, max_bytes: int | None = MAX_FILE_BYTES) -> str:
@@ -74,7 +80,7 @@ def read_text(path: str, max_bytes: int | None = MAX_FILE_BYTES) -> str:
     return decode(read_bytes(path, max_bytes), path)
 
 
-def decode(raw: bytes, path: str) -> str:
+def decode(raw: bytes, path: str, hint: str = "save the file as UTF-8") -> str:
     """Bytes as UTF-8 text, a byte order mark dropped. Raises Faults with the offset of the first bad byte."""
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
@@ -82,18 +88,20 @@ def decode(raw: bytes, path: str) -> str:
         line = raw.count(b"\n", 0, problem.start) + 1
         bad = raw[problem.start]
         message = f"not valid UTF-8: byte 0x{bad:02x} at byte offset {problem.start}"
-        raise Faults([Fault(message, f"{path}:{line}", "save the file as UTF-8")]) from None
+        raise Faults([Fault(message, f"{path}:{line}", hint)]) from None
 
 
-def read_bytes(path: str, max_bytes: int | None = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a regular file; no cap with `max_bytes=None`. Raises Faults."""
+def read_bytes(path: str, max_bytes: int | None = MAX_FILE_BYTES, *, pipes: bool = False) -> bytes:
+    """The bytes of a regular file, or with `pipes` of a pipe to its end; no cap with `max_bytes=None`.
+
+    Raises Faults."""
     try:
-        # A pipe in the place of a file would wait for a writer for ever.
+        # Opening a pipe that nobody writes to would wait for ever; like this it reads as empty.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as problem:
         raise Faults([_unopened(path, problem)]) from None
     try:
-        raw = _drain(descriptor, path, max_bytes)
+        raw = _drain(descriptor, path, max_bytes, pipes)
     except OSError as problem:
         raise Faults([Fault(f"the file cannot be read: {problem.strerror}", path)]) from None
     finally:
@@ -103,12 +111,24 @@ def read_bytes(path: str, max_bytes: int | None = MAX_FILE_BYTES) -> bytes:
     return raw
 
 
-def _drain(descriptor: int, path: str, max_bytes: int | None) -> bytes:
+def read_optional(path: str) -> bytes | None:
+    """The bytes of a file that need not be there: None when it is not. Raises Faults for any other trouble."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as problem:
+        raise Faults([_unopened(path, problem)]) from None
+    return read_bytes(path)
+
+
+def _drain(descriptor: int, path: str, max_bytes: int | None, pipes: bool) -> bytes:
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISDIR(mode):
         raise Faults([Fault("this is a directory, not a file", path)])
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode) and not (pipes and stat.S_ISFIFO(mode)):
         raise Faults([Fault("this is not a regular file", path)])
+    os.set_blocking(descriptor, True)
     with open(descriptor, "rb", closefd=False) as file:
         return file.read(-1 if max_bytes is None else max_bytes + 1)
 
@@ -121,7 +141,7 @@ def _unopened(path: str, problem: OSError | ValueError) -> Fault:
     return Fault(f"the file cannot be opened: {problem.strerror}", path)
 
 
-def _unsound(document: Document) -> list[Fault]:
+def unsound(document: Document) -> list[Fault]:
     """What a valid file may hold and no configuration can use."""
     faults: list[Fault] = []
     pending: list[tuple[Keys, Any]] = [((), document.data)]

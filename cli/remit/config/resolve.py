@@ -1,0 +1,361 @@
+"""Task file, flags and settings made one: the spec of a run, or every fault of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Literal, Protocol
+
+import msgspec
+
+from remit.base.calls import Decide
+from remit.base.errors import Fault, Faults
+from remit.base.resources import Effect
+from remit.base.spec import Expect, PolicySource, RunSpec, Source, Tick
+from remit.base.text import shorten
+from remit.config.inputs import fill, given_values
+from remit.config.limits import limits_from, limits_from_flags
+from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
+from remit.config.names import directory_fault, model_fault
+from remit.config.settings import Settings
+from remit.config.task import OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
+
+DEFAULT_TICKS = ("list_files", "read_file", "search_files")
+"""What a run without task file and without `--tools` offers: reading, on the workspace."""
+
+POLICY_FILE = "policy.toml"
+PROJECT_POLICY_FILE = os.path.join(".remit", POLICY_FILE)
+
+StdinWish = Literal["never", "offered", "whole"]
+"""never: do not read. offered: take what a pipe or file offers. whole: read to the end."""
+
+
+class StdinRead(Protocol):
+    """What came from standard input."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def state(self) -> Literal["none", "read", "skipped", "ignored"]: ...
+
+
+class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """The command line of a run; None and empty: not given.
+
+    prompt, prompt_file: `-` is standard input. inputs: `KEY=VALUE`. tools: names, each alone or as
+    `NAME=auto|ask|deny`, or several with commas; an empty one offers no tools. limits: by name of the
+    limit, as written. stdin: `--stdin` / `--no-stdin`."""
+
+    task: str | None = None
+    prompt: str | None = None
+    prompt_file: str | None = None
+    model: str | None = None
+    inputs: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    limits: dict[str, str] = {}
+    policies: tuple[str, ...] = ()
+    approvals: str | None = None
+    workspace: str | None = None
+    on_ask: OnAsk | None = None
+    on_deny: OnDeny | None = None
+    stdin: bool | None = None
+
+
+def build_spec(
+    flags: RunFlags,
+    settings: Settings,
+    tool_effects: ToolEffects,
+    read_stdin: Callable[[StdinWish], StdinRead],
+    cwd: str,
+) -> RunSpec:
+    """The spec of a run: flags before task file before settings.
+
+    A prompt argument or file replaces the task's prompt and is taken as it is. Standard input is read
+    last, once all else is known to be right. cwd: the current directory, absolute. Raises Faults with
+    all that is wrong at once."""
+    return _Resolve(flags, settings, tool_effects, cwd).spec(read_stdin)
+
+
+class _Resolve:
+    def __init__(self, flags: RunFlags, settings: Settings, tool_effects: ToolEffects, cwd: str) -> None:
+        self._flags = flags
+        self._settings = settings
+        self._effects = tool_effects
+        self._tools = frozenset(tool_effects)
+        self._cwd = cwd
+        self._faults: list[Fault] = []
+        self._files: dict[str, str] = dict(settings.files)
+
+    def spec(self, read_stdin: Callable[[StdinWish], StdinRead]) -> RunSpec:
+        flags = self._flags
+        self._faults += _flag_texts(flags)
+        task = self._task()
+        prompt = self._prompt(task)
+        wish = self._stdin_wish(task, prompt)
+        workspace = self._workspace(task)
+        spec = RunSpec(
+            name=task.name if task else "run",
+            task=flags.task or "",
+            prompt=prompt or "",
+            workspace=workspace,
+            model=self._model(task),
+            ticks=self._ticks(task),
+            limits=limits_from({**(task.limit_values if task else {}), **self._flag_limits()}),
+            memory_enabled=bool(task and task.memory.enabled),
+            memory_proposals=bool(task and task.memory.proposals),
+            expect=task.expect if task else Expect(),
+            on_ask=flags.on_ask or (task.on_ask if task else "deny"),
+            on_deny=flags.on_deny or (task.on_deny if task else "continue"),
+            policies=tuple(self._policies(workspace)),
+            allow=flags.allow,
+            deny=flags.deny,
+            approvals=self._source(flags.approvals, "-a") if flags.approvals is not None else None,
+            fetch_allowed_ports=self._settings.fetch_allowed_ports,
+            retry_seconds=self._settings.retry_seconds,
+            prices=self._settings.prices,
+            files=self._files,
+        )
+        if self._faults:
+            raise Faults(self._faults)
+        return self._with_stdin(spec, task, wish, prompt, read_stdin)
+
+    def _fault(self, message: str, where: str = "", hint: str = "") -> None:
+        self._faults.append(Fault(message, where, hint))
+
+    def _task(self) -> Task | None:
+        if self._flags.task is None:
+            return None
+        task, faults = examine_task(self._flags.task, self._effects)
+        self._faults += faults
+        if task is not None:
+            self._files |= task.files
+        return task
+
+    def _prompt(self, task: Task | None) -> str | None:
+        """The prompt without standard input; None: standard input is the prompt."""
+        flags = self._flags
+        if flags.prompt is not None and flags.prompt_file is not None:
+            self._fault("a prompt and a prompt file are given", "--prompt-file", "give one of them")
+        if "-" in (flags.prompt, flags.prompt_file):
+            text = None
+        elif flags.prompt is not None:
+            text = flags.prompt
+        elif flags.prompt_file is not None:
+            text = self._text(flags.prompt_file, None)
+            if text is None:
+                return ""
+        elif task is not None and task.prompt:
+            return self._task_prompt(task)
+        elif flags.task is not None and self._faults:
+            return ""
+        else:
+            text = None
+        if flags.inputs:
+            self._fault(
+                "inputs fill in the prompt of a task file, and this run does not use one",
+                f"-i {shorten(flags.inputs[0])}",
+                "a prompt from the command line is taken as it is",
+            )
+        if text is not None and not text.strip():
+            self._fault("the prompt is empty", flags.prompt_file or "PROMPT")
+        return text
+
+    def _task_prompt(self, task: Task) -> str:
+        values, faults = given_values(task.inputs, self._flags.inputs)
+        self._faults += [Fault(f.message, f.where or task.prompt_where, f.hint) for f in faults]
+        if self._faults:
+            return ""
+        text = fill(task.prompt, values)
+        if not text.strip():
+            self._fault("the prompt is empty once its inputs are filled in", task.prompt_where)
+        return text
+
+    def _stdin_wish(self, task: Task | None, prompt: str | None) -> StdinWish:
+        rule = task.stdin if task else "optional"
+        if self._flags.stdin is False and rule == "required":
+            self._fault("the task requires standard input", "--no-stdin", "leave --no-stdin out")
+        if self._flags.stdin is False and prompt is None:
+            self._fault("there is no prompt", "--no-stdin", _PROMPT_WAYS)
+        if self._flags.stdin is False:
+            return "never"
+        if prompt is None or self._flags.stdin:
+            return "whole"
+        return "never" if rule == "ignore" else "offered"
+
+    def _with_stdin(
+        self,
+        spec: RunSpec,
+        task: Task | None,
+        wish: StdinWish,
+        prompt: str | None,
+        read_stdin: Callable[[StdinWish], StdinRead],
+    ) -> RunSpec:
+        stdin = read_stdin(wish)
+        data = decode(stdin.data, "stdin", "pipe text, or put the file where the tools can read it")
+        if prompt is None:
+            if not data.strip():
+                raise Faults([Fault("there is no prompt", hint=_PROMPT_WAYS)])
+            text = data
+        elif data:
+            text = with_stdin_block(prompt, data)
+        elif task is not None and task.stdin == "required":
+            raise Faults([Fault("the task requires standard input, and nothing came", "stdin", "pipe something in")])
+        else:
+            text = prompt
+        return msgspec.structs.replace(spec, prompt=text, stdin=stdin.state)
+
+    def _workspace(self, task: Task | None) -> str:
+        given = self._flags.workspace
+        if given is not None:
+            path = os.path.normpath(os.path.join(self._cwd, given))
+            message = directory_fault(path) if "\0" not in path else "not a directory"
+            if message or not given:
+                self._fault(f"{message or 'not a directory'}: {shorten(given)}", "--workspace", f"that is {path}")
+        else:
+            path = task.workspace if task and task.workspace else self._cwd
+        if not _is_text(path):
+            self._fault(f"the workspace's path is not UTF-8: {shorten(path)}", hint="rename the directory")
+        return path
+
+    def _model(self, task: Task | None) -> str:
+        given = self._flags.model
+        if given is None:
+            return (task.model if task else "") or self._settings.model
+        message = model_fault(given) if given else "the model's name is empty"
+        if message:
+            self._fault(message, "-m")
+        return given
+
+    def _ticks(self, task: Task | None) -> dict[str, Tick]:
+        if self._flags.tools is not None:
+            return dict(self._flag_ticks(task))
+        if self._flags.task is not None:
+            return task.ticks if task else {}
+        return {name: Tick("auto", (), "default") for name in DEFAULT_TICKS if name in self._tools}
+
+    def _flag_ticks(self, task: Task | None) -> Iterator[tuple[str, Tick]]:
+        words = [word.strip() for item in self._flags.tools or () for word in item.split(",")]
+        for word in filter(None, words):
+            name, equals, decide = word.partition("=")
+            where = f"--tools {shorten(word)}"
+            if name not in self._tools:
+                self._fault(f"unknown tool {shorten(name)}", where, valid_tools(name, self._effects))
+            elif not equals:
+                yield name, self._plain_tick(name, task, where)
+            elif decide not in ("auto", "ask", "deny"):
+                self._fault(f"expected auto | ask | deny, seen {shorten(decide)}", where)
+            else:
+                yield name, Tick(_DECIDES[decide], self._hosts(name, task, decide), where)
+
+    def _plain_tick(self, name: str, task: Task | None, where: str) -> Tick:
+        """A tool named without a word: as the task ticks it, else auto unless it acts in the world."""
+        if task is not None and name in task.ticks:
+            return task.ticks[name]
+        acts = _ACTING.intersection(self._effects[name])
+        return Tick("ask" if acts else "auto", (), where)
+
+    def _hosts(self, name: str, task: Task | None, decide: str) -> tuple[str, ...]:
+        """`NAME=auto` keeps the hosts of the task: a flag does not widen them unsaid."""
+        if task is None or name not in task.ticks or decide != "auto":
+            return ()
+        return task.ticks[name].hosts
+
+    def _flag_limits(self) -> dict[str, object]:
+        values, faults = limits_from_flags(self._flags.limits)
+        self._faults += faults
+        return values
+
+    def _policies(self, workspace: str) -> Iterator[PolicySource]:
+        standing: tuple[tuple[Literal["user", "project"], str], ...] = (
+            ("user", os.path.join(self._settings.config_dir, POLICY_FILE)),
+            ("project", os.path.join(workspace, PROJECT_POLICY_FILE)),
+        )
+        for kind, path in standing:
+            source = self._optional_source(path)
+            if source is not None:
+                yield PolicySource(kind, source.path, source.text)
+        for path in self._flags.policies:
+            source = self._source(path, "-p")
+            if source is not None:
+                yield PolicySource("policy", source.path, source.text)
+
+    def _optional_source(self, path: str) -> Source | None:
+        try:
+            raw = read_optional(path)
+            return None if raw is None else Source(path, self._decoded(raw, path))
+        except Faults as problem:
+            self._faults += problem.faults
+            return None
+
+    def _source(self, path: str, flag: str) -> Source | None:
+        if not path:
+            self._fault("the file's name is empty", flag)
+            return None
+        text = self._text(path, MAX_FILE_BYTES)
+        return None if text is None else Source(path, text)
+
+    def _text(self, path: str, max_bytes: int | None) -> str | None:
+        """The text of a file the user named, a pipe included; None after a fault."""
+        try:
+            return self._decoded(read_bytes(path, max_bytes, pipes=True), path)
+        except Faults as problem:
+            self._faults += problem.faults
+            return None
+
+    def _decoded(self, raw: bytes, path: str) -> str:
+        text = decode(raw, path)
+        if os.path.isfile(path):
+            self._files[os.path.abspath(path)] = hashlib.sha256(raw).hexdigest()
+        return text
+
+
+_PROMPT_WAYS = "give one as an argument, with --prompt-file, in a task file, or on standard input"
+_DECIDES: dict[str, Decide] = {"auto": "auto", "ask": "ask", "deny": "deny"}
+_ACTING = frozenset({Effect.EXECUTE, Effect.MESSAGE, Effect.SPEND, Effect.AGENT})
+
+
+def with_stdin_block(prompt: str, data: str) -> str:
+    """The prompt with what came on standard input as a marked block, whose mark the data does not hold."""
+    lowered = data.lower()
+    mark, number = "stdin", 0
+    while f"<{mark}" in lowered or f"</{mark}" in lowered:
+        number += 1
+        mark = f"stdin-{number}"
+    end = "" if data.endswith("\n") else "\n"
+    return f"{prompt}\n\n<{mark}>\n{data}{end}</{mark}>"
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _flag_texts(flags: RunFlags) -> list[Fault]:
+    """A fault for each argument that is no text: bytes that are not UTF-8, or half a character."""
+    named: list[tuple[str, str | None]] = [
+        ("PROMPT", flags.prompt),
+        ("--prompt-file", flags.prompt_file),
+        ("-t", flags.task),
+        ("-m", flags.model),
+        ("-a", flags.approvals),
+        ("--workspace", flags.workspace),
+        *(("-i", value) for value in flags.inputs),
+        *(("--tools", value) for value in flags.tools or ()),
+        *(("--allow", value) for value in flags.allow),
+        *(("--deny", value) for value in flags.deny),
+        *(("-p", value) for value in flags.policies),
+    ]
+    return [fault for where, value in named if value is not None for fault in _text_fault(where, value)]
+
+
+def _text_fault(where: str, value: str) -> Iterator[Fault]:
+    try:
+        value.encode()
+    except UnicodeEncodeError as problem:
+        code = ord(value[problem.start])
+        # An argument's byte that is not UTF-8 arrives as U+DC80 plus the byte's low bits.
+        seen = f"the byte 0x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"the lone surrogate U+{code:04X}"
+        offset = len(value[: problem.start].encode())
+        yield Fault(f"not valid UTF-8: {seen} at byte offset {offset}", where, "arguments are UTF-8 text")

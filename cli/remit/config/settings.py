@@ -1,0 +1,193 @@
+"""The user's settings: `remit.toml` and `REMIT_*` variables. Files of a project never change them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from remit.base.errors import Fault, Faults
+from remit.base.spec import Price
+from remit.base.text import shorten
+from remit.config.convert import convert_fields
+from remit.config.document import Document, in_line_order
+from remit.config.load import decode, parse, read_optional
+from remit.config.names import model_fault
+from remit.config.where import STATE_DIR, config_dir, state_dir
+
+FILE_NAME = "remit.toml"
+
+Port = Annotated[int, Meta(ge=1, le=65535)]
+Dollars = Annotated[float, Meta(ge=0)]
+
+
+class NetKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[net]`"""
+
+    fetch_allowed_ports: Annotated[tuple[Port, ...], Meta(min_length=1, title="a list of at least one port")] | (
+        UnsetType
+    ) = UNSET
+
+
+class RetryKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[retry]`"""
+
+    seconds: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
+
+
+class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[prices."provider/model"]`: US dollars per million tokens."""
+
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
+
+
+class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`remit.toml`"""
+
+    model: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    state_dir: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    net: NetKeys = NetKeys()
+    retry: RetryKeys = RetryKeys()
+    prices: dict[str, PriceKeys] = {}
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a value comes from. where: `file:line`, or the variable's name; "" for a default."""
+
+    kind: Literal["default", "file", "env"]
+    where: str = ""
+
+    def __str__(self) -> str:
+        return self.where or self.kind
+
+
+DEFAULT = Origin("default")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of this user. config_dir, state_dir: absolute. origins: by dotted name of the
+    setting. files: sha256 of every file read, by absolute path."""
+
+    config_dir: str
+    state_dir: str
+    model: str = ""
+    fetch_allowed_ports: tuple[int, ...] = (80, 443)
+    retry_seconds: float = 300.0
+    prices: dict[str, Price] = {}
+    origins: dict[str, Origin] = {}
+    files: dict[str, str] = {}
+
+    def origin(self, name: str) -> Origin:
+        """Where a setting's value comes from, by its dotted name: `net.fetch_allowed_ports`."""
+        return self.origins.get(name, DEFAULT)
+
+
+_FIELDS = {
+    "model": "model",
+    "state_dir": "state_dir",
+    "net.fetch_allowed_ports": "fetch_allowed_ports",
+    "retry.seconds": "retry_seconds",
+    "prices": "prices",
+}
+"""Dotted names of the settings, and their fields."""
+
+_VARIABLES: dict[str, tuple[str, Any, str]] = {
+    "model": ("REMIT_MODEL", str, ""),
+    "state_dir": (STATE_DIR, str, ""),
+    "net.fetch_allowed_ports": ("REMIT_FETCH_ALLOWED_PORTS", tuple[Port, ...], "ports separated by commas"),
+    "retry.seconds": ("REMIT_RETRY_SECONDS", Annotated[float, Meta(ge=0)], "a number of seconds"),
+}
+"""By dotted name: the variable, the type of its value, and that in words."""
+
+_Layer = dict[str, tuple[Any, Origin]]
+
+
+def load_settings(environ: Mapping[str, str]) -> Settings:
+    """Defaults, then `remit.toml` in the configuration directory if there is one, then variables.
+
+    Raises Faults with all that is wrong. An empty variable counts as not set."""
+    directory = config_dir(environ)
+    document, files, faults = _read_file(os.path.join(directory, FILE_NAME))
+    layer: _Layer = {}
+    if document is not None:
+        layer, found = _from_file(document)
+        faults += in_line_order(found, document)
+    variables, found = _from_environ(environ)
+    layer |= variables
+    faults += found
+    if faults:
+        raise Faults(faults)
+    fields = {_FIELDS[name]: value for name, (value, _) in layer.items()}
+    fields.setdefault("state_dir", "")
+    fields["state_dir"] = fields["state_dir"] or state_dir(environ)
+    origins = {name: origin for name, (_, origin) in layer.items()}
+    return Settings(config_dir=directory, origins=origins, files=files, **fields)
+
+
+def _read_file(path: str) -> tuple[Document | None, dict[str, str], list[Fault]]:
+    """The document of a file that need not be there, and its digest."""
+    try:
+        raw = read_optional(path)
+        if raw is None:
+            return None, {}, []
+        files = {path: hashlib.sha256(raw).hexdigest()}
+        text = decode(raw, path)
+        return (parse(text, path, "toml") if text.strip() else None), files, []
+    except Faults as problem:
+        return None, {}, problem.faults
+
+
+def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
+    good, faults = convert_fields(document, SettingsKeys)
+    keys = SettingsKeys(**good)
+    values: dict[str, Any] = {
+        "model": keys.model,
+        "state_dir": keys.state_dir,
+        "net.fetch_allowed_ports": keys.net.fetch_allowed_ports,
+        "retry.seconds": keys.retry.seconds,
+        "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
+    }
+    if isinstance(keys.model, str) and model_fault(keys.model):
+        faults.append(Fault(f"`model`: {model_fault(keys.model)}", document.where("model")))
+    if isinstance(keys.state_dir, str) and not os.path.isabs(keys.state_dir):
+        message = f"`state_dir`: expected an absolute path, seen {shorten(keys.state_dir)}"
+        faults.append(Fault(message, document.where("state_dir")))
+    for name in keys.prices:
+        if not all(name.partition("/")):
+            faults.append(
+                Fault(f"`prices`: expected PROVIDER/NAME, seen {shorten(name)}", document.where("prices", name))
+            )
+    return {
+        name: (value, Origin("file", document.where(*name.split("."))))
+        for name, value in values.items()
+        if value is not UNSET
+    }, faults
+
+
+def _from_environ(environ: Mapping[str, str]) -> tuple[_Layer, list[Fault]]:
+    layer: _Layer = {}
+    faults: list[Fault] = []
+    for name, (variable, type_, words) in _VARIABLES.items():
+        text = environ.get(variable, "")
+        if not text:
+            continue
+        origin = Origin("env", variable)
+        try:
+            parts = [part.strip() for part in text.split(",")] if type_ == tuple[Port, ...] else text
+            # Text is all a variable can be: numbers are read from it.
+            layer[name] = (msgspec.convert(parts, type_, strict=False), origin)
+        except msgspec.ValidationError:
+            faults.append(Fault(f"expected {words}, seen {shorten(text)}", variable))
+    if "model" in layer and model_fault(layer["model"][0]):
+        faults.append(Fault(model_fault(layer["model"][0]), layer["model"][1].where))
+    if "state_dir" in layer:
+        value, origin = layer["state_dir"]
+        layer["state_dir"] = (os.path.abspath(value), origin)
+    return layer, faults

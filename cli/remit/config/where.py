@@ -1,0 +1,29 @@
+"""Where remit keeps the user's settings and its own state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+CONFIG_DIR = "REMIT_CONFIG_DIR"
+STATE_DIR = "REMIT_STATE_DIR"
+
+
+def config_dir(environ: Mapping[str, str]) -> str:
+    """The directory of `remit.toml` and the user's `policy.toml`; it may not exist."""
+    if environ.get(CONFIG_DIR):
+        return os.path.abspath(environ[CONFIG_DIR])
+    import platformdirs
+
+    return platformdirs.user_config_dir("remit", appauthor=False)
+
+
+def state_dir(environ: Mapping[str, str]) -> str:
+    """The directory of runs, proposals and counts of used approvals; it may not exist.
+
+    The setting `state_dir` goes before this one's default, see `settings.load_settings`."""
+    if environ.get(STATE_DIR):
+        return os.path.abspath(environ[STATE_DIR])
+    import platformdirs
+
+    return platformdirs.user_state_dir("remit", appauthor=False)
