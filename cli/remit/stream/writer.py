@@ -22,7 +22,7 @@ from remit.store.projections import LineFile
 _AWKWARD = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 # Fields that clients of this wire test for presence: left out while they say nothing.
-_LEFT_OUT: dict[type, dict[str, Any]] = {
+LEFT_OUT: dict[type, dict[str, Any]] = {
     Result: {"result": None, "structured_output": None, "errors": []},
     User: {"tool_use_result": None, "tool_result_meta": [], "isSynthetic": False},
 }
@@ -36,7 +36,7 @@ def encode_line(event: Event) -> bytes:
     """The event as one line of JSON in UTF-8, without its newline: nothing in it splits a line, and
     no text in it holds a lone surrogate."""
     shown: Any = event
-    absent = _LEFT_OUT.get(type(event))
+    absent = LEFT_OUT.get(type(event))
     if absent is not None:
         shown = msgspec.to_builtins(event)
         for name, nothing in absent.items():

@@ -1,0 +1,293 @@
+"""Progress and summary for people, on stderr: one line a step, then what came of it.
+
+What a model, a file or a page wrote is shown with its control characters as escapes. A stderr that is
+closed, or that nobody reads, never holds up the run.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from remit.base.events import (
+    ApiRetry,
+    ApprovalUsed,
+    ArtifactPublished,
+    Assistant,
+    CheckFinished,
+    Event,
+    Init,
+    Notice,
+    PermissionAsked,
+    PermissionDenied,
+    PlanUpdated,
+    Result,
+    User,
+)
+from remit.base.text import visible
+
+MAX_LINE = 200
+MAX_REFUSALS = 10
+PATIENCE_SECONDS = 2.0
+
+_CHUNK = 512 if not hasattr(select, "PIPE_BUF") else select.PIPE_BUF
+_SGR = {"good": "32", "bad": "31", "warn": "33", "faint": "2", "strong": "1"}
+# These have a line of their own, with the rule.
+_TOLD_ALREADY = frozenset({"denied", "approval_required"})
+
+
+def wants_color(environ: Mapping[str, str], terminal: bool) -> bool:
+    """Whether to colour: only a terminal, and not with NO_COLOR or TERM=dumb."""
+    return terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+class Human:
+    """Listens to a run and tells it on stderr. quiet: only what went wrong at the end."""
+
+    def __init__(self, fd: int, *, quiet: bool = False, color: bool = False) -> None:
+        self._out = _Stderr(fd)
+        self._quiet = quiet
+        self._color = color
+        self._tools: dict[str, str] = {}
+        self._approvals: list[str] = []
+        self._tell: dict[type, Callable[[Any], Iterator[str]]] = {
+            Init: self._init,
+            Assistant: self._assistant,
+            User: self._user,
+            PermissionDenied: self._denied,
+            PermissionAsked: self._asked,
+            ApprovalUsed: self._approval,
+            ApiRetry: self._retry,
+            ArtifactPublished: self._artifact,
+            PlanUpdated: self._plan,
+            CheckFinished: self._check,
+            Notice: self._notice,
+            Result: self._result,
+        }
+
+    def on_event(self, event: Event, line: bytes) -> None:
+        """Never raises for the sake of stderr."""
+        lines = list(self._tell[type(event)](event))
+        if not self._quiet or (isinstance(event, Result) and event.is_error):
+            self._out.write(lines)
+
+    def _style(self, name: str, text: str) -> str:
+        return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if self._color else text
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _init(self, event: Init) -> Iterator[str]:
+        how = "resumed" if event.resumed else "run"
+        model = f"{event.model} (scripted, no model is asked)" if event.scripted else event.model
+        yield self._style("faint", _line(f"{how} {event.run_id} with {model} in {_near(event.run_dir)}"))
+        for tool, why in event.withheld_tools.items():
+            yield self._style("faint", _line(f"not offered: {tool}: {why}"))
+
+    def _assistant(self, event: Assistant) -> Iterator[str]:
+        for block in _blocks(event.message):
+            if block.get("type") == "tool_use":
+                name = str(block.get("name", ""))
+                self._tools[str(block.get("id", ""))] = name
+                yield _line(f"{name} {_compact(block.get('input'))}")
+
+    def _user(self, event: User) -> Iterator[str]:
+        for block in _blocks(event.message):
+            if block.get("type") == "tool_result" and block.get("is_error"):
+                code, message = _error(event.tool_use_result, block.get("content"))
+                if code not in _TOLD_ALREADY:
+                    tool = self._tools.get(str(block.get("tool_use_id", "")), "call")
+                    yield self._style("warn", _line(f"  {tool} failed: {code}: {message}"))
+
+    def _denied(self, event: PermissionDenied) -> Iterator[str]:
+        yield self._style("bad", _line(f"  refused {event.tool_name} {event.resource}: {_why(event)}"))
+
+    def _asked(self, event: PermissionAsked) -> Iterator[str]:
+        if event.approval not in self._approvals:
+            self._approvals.append(event.approval)
+        yield self._style("warn", _line(f"  {event.tool_name} {event.resource} needs an approval: {_why(event)}"))
+
+    def _approval(self, event: ApprovalUsed) -> Iterator[str]:
+        word = "allowed" if event.allowed else "denied"
+        yield _line(f"  {event.tool_name} {word} by {event.approval}: {event.why}")
+
+    def _retry(self, event: ApiRetry) -> Iterator[str]:
+        status = f" (HTTP {event.error_status})" if event.error_status else ""
+        yield self._style(
+            "warn",
+            _line(
+                f"  the model request failed{status}: {event.error}; try {event.attempt} of {event.max_retries}"
+                f" in {event.retry_delay_ms / 1000:.1f} s"
+            ),
+        )
+
+    def _artifact(self, event: ArtifactPublished) -> Iterator[str]:
+        yield self._style("good", _line(f"  artifact {event.name}, {event.bytes:,} bytes"))
+
+    def _plan(self, event: PlanUpdated) -> Iterator[str]:
+        done = sum(step.get("status") == "completed" for step in event.steps)
+        now = next((step.get("step", "") for step in event.steps if step.get("status") == "in_progress"), "")
+        yield self._style(
+            "faint", _line(f"  plan: {done} of {len(event.steps)} done" + (f"; now: {now}" if now else ""))
+        )
+
+    def _check(self, event: CheckFinished) -> Iterator[str]:
+        if event.ok:
+            yield self._style("good", _line(f"check passed: {event.command}"))
+        else:
+            yield self._style("bad", _line(f"check failed: {event.command}: {event.detail}"))
+
+    def _notice(self, event: Notice) -> Iterator[str]:
+        yield self._style("warn", _line(f"note: {event.text}"))
+
+    # -- summary -------------------------------------------------------------------------------
+
+    def _result(self, event: Result) -> Iterator[str]:
+        style = "bad" if event.is_error else "good"
+        yield self._style(style, _line(f"{event.verdict} (exit {event.exit_code})")) + f" {_figures(event)}"
+        for artifact in event.artifacts:
+            path = _near(os.path.join(event.run_dir, str(artifact.get("path", ""))))
+            yield _line(f"artifact {path} ({artifact.get('bytes', 0):,} bytes)")
+        yield from self._refusals(event)
+        for problem in event.unmet:
+            yield self._style("bad", _line(f"unmet: {problem}"))
+        for problem in [] if event.unmet else event.errors:
+            for part in problem.splitlines():
+                yield self._style("bad", _line(f"error: {part}", 2000))
+        if event.hint:
+            yield _line(f"hint: {event.hint}", 2000)
+        if event.resets_at:
+            yield _line(f"the limit is lifted at {event.resets_at}: queue the run again then")
+        yield from self._next(event)
+
+    def _refusals(self, event: Result) -> Iterator[str]:
+        for denial in event.permission_denials[:MAX_REFUSALS]:
+            what = f"{denial.get('tool_name', '')} {denial.get('resource', '')}".strip()
+            yield self._style("bad", _line(f"refused {what}: {denial.get('why', '')} [{_rule(denial)}]"))
+        left = len(event.permission_denials) - MAX_REFUSALS
+        if left > 0:
+            yield f"and {left} more refused; see `remit runs show {visible(event.run_id)}`"
+
+    def _next(self, event: Result) -> Iterator[str]:
+        if not event.resumable:
+            return
+        if not (event.pending and self._approvals):
+            yield _line(f"next: remit resume {event.run_id}")
+            return
+        yield "to answer, keep this as approvals.toml (change allow to deny where you mean that):"
+        yield ""
+        yield "version = 1"
+        for approval in self._approvals:
+            yield ""
+            yield visible(approval.strip("\n"), keep="\n")
+        yield ""
+        yield _line(f"next: remit resume {event.run_id} -a approvals.toml")
+
+
+class _Stderr:
+    """Writes lines while someone takes them; gives up quietly when nobody does."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._patience = PATIENCE_SECONDS
+        self._left_out = 0
+        self._gone = False
+
+    def write(self, lines: list[str]) -> None:
+        for line in lines:
+            if self._gone:
+                return
+            if self._left_out and self._ready(0.0):
+                self._put(f"({self._left_out} lines left out: stderr was not read)\n")
+                self._left_out = 0
+            if not self._put(f"{line}\n"):
+                self._left_out += 1
+
+    def _put(self, text: str) -> bool:
+        view = memoryview(text.encode("utf-8", "replace"))
+        while view:
+            if not self._ready(self._patience):
+                self._patience = 0.0
+                return False
+            try:
+                view = view[os.write(self._fd, view[:_CHUNK]) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                self._gone = True
+                return False
+        return True
+
+    def _ready(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._fd, select.POLLOUT)
+        return bool(poll.poll(seconds * 1000))
+
+
+def _line(text: str, width: int = MAX_LINE) -> str:
+    """Untrusted text as one line of bounded width."""
+    shown = visible(" ".join(text[: 4 * width].split("\n")))
+    return shown if len(shown) <= width else shown[: width - 3] + "..."
+
+
+def _near(path: str) -> str:
+    """The path as a person here would type it."""
+    try:
+        short = os.path.relpath(path)
+    except OSError:
+        return path
+    return path if short.startswith("..") else short
+
+
+def _blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _compact(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return repr(value)
+
+
+def _error(envelope: Any, content: Any) -> tuple[str, str]:
+    """Code and message of a failed call."""
+    error = envelope.get("error") if isinstance(envelope, dict) else None
+    if isinstance(error, dict):
+        return str(error.get("code", "")), str(error.get("message", ""))
+    return "error", str(content)
+
+
+def _why(event: PermissionDenied | PermissionAsked) -> str:
+    return f"{event.decision_reason} [{_rule({'source': event.source, 'rule': event.rule})}]"
+
+
+def _rule(decision: Mapping[str, Any]) -> str:
+    return " ".join(str(decision[key]) for key in ("source", "rule") if decision.get(key)) or "no rule"
+
+
+def _figures(event: Result) -> str:
+    counts = event.counts
+    parts = [f"{event.num_turns} {_plural('turn', event.num_turns)}", f"{counts.get('calls', 0)} calls"]
+    parts += [
+        f"{counts[key]} {word}"
+        for key, word in (("refusals", "refused"), ("failed_calls", "failed"), ("retry", "retried"))
+        if counts.get(key)
+    ]
+    usage = event.usage
+    into = sum(value for key, value in usage.items() if key.endswith("input_tokens"))
+    if into or usage.get("output_tokens"):
+        parts.append(f"{into:,} tokens in, {usage.get('output_tokens', 0):,} out")
+    if event.total_cost_usd:
+        parts.append(f"${event.total_cost_usd:.4f}" + ("" if event.cost_known else " or more"))
+    elif not event.cost_known:
+        parts.append("cost not known")
+    return f"in {event.duration_ms / 1000:.1f} s: {', '.join(parts)}"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
