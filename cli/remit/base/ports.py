@@ -104,19 +104,35 @@ class World(Protocol):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One thing found by a walk. name: workspace-relative POSIX path. size: bytes, 0 for directories."""
+    """One thing found by a walk. name: workspace-relative POSIX path. size: bytes, 0 for directories.
+    link: whether the name is a symbolic link; kind and size are then those of its target, `other`
+    where there is none inside the workspace. real: the name behind links where it is another, or ""."""
 
     name: str
     kind: Literal["file", "directory", "other"]
     size: int = 0
+    link: bool = False
+    real: str = ""
+
+    def names(self) -> tuple[str, ...]:
+        """Every name the entry has to be judged by: the spelled one and the real one."""
+        return (self.name, self.real) if self.real else (self.name,)
 
 
 class Walk(Protocol):
     """A walk over a declared tree: sorted by name, directories before what they hold, links not
-    followed out of the workspace, entries that the rules withhold left out and counted."""
+    followed out of the workspace, entries that the rules withhold left out and counted.
+
+    The counts grow while it is iterated. withheld: by the rules. unreadable: directories and entries
+    that the file system does not show. outside: links that lead out of the workspace or in a circle.
+    unfollowed: directories behind links, listed and not descended. overfull: directories with more
+    entries than a walk holds, listed in part."""
 
     withheld: int
     unreadable: int
+    outside: int
+    unfollowed: int
+    overfull: int
 
     def __iter__(self) -> Iterator[Entry]: ...
 

@@ -1,0 +1,94 @@
+"""The grant of a call on files: exactly the paths and trees that policy saw, and what they were then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import BinaryIO
+
+from remit.base.errors import ErrorCode, Failure
+from remit.base.ports import Entry
+from remit.base.resources import Effect, Resource
+from remit.base.text import scrub, shorten
+from remit.workspace.names import below, is_clean, normalise
+from remit.workspace.root import Found, Root
+from remit.workspace.walk import EntryAllowed, TreeWalk, entry_of
+
+
+class FilesGrant:
+    """base.ports.Files for the declared `path` and `tree` resources that are read.
+
+    A declared name must lead to the real path policy saw, else Failure(file_changed). What lies
+    below a declared tree must be allowed by `entry_allowed` under both its names, else
+    Failure(denied). Anything else: Failure(undeclared).
+    """
+
+    def __init__(self, root: Root, resources: Sequence[Resource], entry_allowed: EntryAllowed) -> None:
+        read = [resource for resource in resources if resource.effect is Effect.READ]
+        self._root = root
+        self._allowed = entry_allowed
+        self._paths = {resource.name: resource for resource in read if resource.kind == "path"}
+        self._trees = {resource.name: resource for resource in read if resource.kind == "tree"}
+        self._aliases: dict[str, str] = {}
+
+    def open(self, name: str) -> BinaryIO:
+        """A regular file for reading bytes; the caller closes it."""
+        key, raw = self._named(name)
+        fd, found = self._root.open_file(raw)
+        try:
+            self._hold(key, found)
+        except Failure:
+            os.close(fd)
+            raise
+        return os.fdopen(fd, "rb")
+
+    def stat(self, name: str) -> Entry:
+        """What a declared name, or an entry of a declared tree, leads to now."""
+        key, raw = self._named(name)
+        found = self._root.look(raw)
+        self._hold(key, found)
+        return entry_of(key, found.real, found.info.st_mode, found.info.st_size)
+
+    def walk(self, name: str, max_depth: int | None = None) -> TreeWalk:
+        """The entries below a declared tree, or below a directory in one."""
+        key, raw = self._named(name)
+        tree = self._trees.get(key)
+        if tree is None:
+            if self._above(key) is None:
+                raise _undeclared(name)
+            found = self._root.look(raw)
+            self._hold(key, found)
+            tree = Resource("tree", key, Effect.READ, real=scrub(found.real))
+        return TreeWalk(self._root, tree, self._allowed, max_depth=max_depth, aliases=self._aliases)
+
+    def _named(self, name: str) -> tuple[str, str]:
+        """The name as declared or walked, and as the file system has it. Raises Failure(undeclared)."""
+        key = name
+        if not self._covers(key):
+            key = normalise(name)
+        if not self._covers(key):
+            raise _undeclared(name)
+        return key, self._aliases.get(key, key)
+
+    def _covers(self, name: str) -> bool:
+        return name in self._paths or name in self._trees or (is_clean(name) and self._above(name) is not None)
+
+    def _above(self, name: str) -> Resource | None:
+        return next((tree for folder, tree in self._trees.items() if below(folder, name)), None)
+
+    def _hold(self, key: str, found: Found) -> None:
+        """What was found is what policy saw, or may be shown as an entry of a tree it saw."""
+        declared = self._paths.get(key) or self._trees.get(key)
+        if declared is None:
+            entry = Resource("path", key, Effect.READ, real=scrub(found.real))
+            if not self._allowed(entry):
+                raise Failure(ErrorCode.DENIED, f"{shorten(key)} is withheld by a rule")
+        elif declared.real != scrub(found.real):
+            raise Failure(
+                ErrorCode.FILE_CHANGED,
+                f"{shorten(key)} leads elsewhere than when the rules were asked, nothing was read; call the tool again",
+            )
+
+
+def _undeclared(name: str) -> Failure:
+    return Failure(ErrorCode.UNDECLARED, f"{shorten(name)} is not among the paths this call declared")

@@ -1,0 +1,178 @@
+"""The workspace as one open directory. Every file of it is found from this descriptor, never by its path."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from remit.base.errors import ErrorCode, Failure, UsageFault
+from remit.base.text import shorten
+from remit.workspace.beneath import PATH_ONLY, FdPath, KernelOpener, Opener, StepOpener, fd_path, relative_to
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_REFUSALS = {
+    errno.ENOENT: (ErrorCode.NOT_FOUND, "does not exist in the workspace; list_files shows what does"),
+    errno.ENOTDIR: (ErrorCode.NOT_A_DIRECTORY, "runs through a part that is not a directory"),
+    errno.EXDEV: (ErrorCode.PATH_REFUSED, "leads out of the workspace through a link; only what lies inside is open"),
+    errno.ELOOP: (ErrorCode.PATH_REFUSED, "runs through a loop of links, or a link that may not be followed"),
+    errno.ENAMETOOLONG: (ErrorCode.PATH_REFUSED, "is too long for the file system"),
+    errno.EACCES: (ErrorCode.IO_ERROR, "may not be read: permission denied by the file system"),
+    errno.ESTALE: (ErrorCode.FILE_CHANGED, "changed while it was looked at; try again"),
+}
+
+
+class Found(NamedTuple):
+    """What a name leads to. real: workspace-relative, behind all links."""
+
+    real: str
+    info: os.stat_result
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.info.st_mode)
+
+    @property
+    def is_directory(self) -> bool:
+        return stat.S_ISDIR(self.info.st_mode)
+
+
+class Root:
+    """A workspace directory, open until closed. Names are workspace-relative POSIX, "." the workspace.
+
+    opener, path_of: the system's parts; the defaults fit the platform. All methods raise Failure:
+    path_refused for what leads out, not_found, not_a_directory, not_a_file, io_error, file_changed.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, opener: Opener | None = None, path_of: FdPath = fd_path
+    ) -> None:
+        self._opener = opener or KernelOpener()
+        self._steps = StepOpener(path_of)
+        self._path_of = path_of
+        try:
+            self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as problem:
+            raise UsageFault(
+                f"the workspace {os.fspath(path)!r} cannot be opened: {problem.strerror}",
+                hint="name an existing directory that you may read",
+            ) from None
+
+    def close(self) -> None:
+        """Give the descriptor back. Descriptors handed out stay open."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> Root:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def look(self, name: str) -> Found:
+        """What is there, without opening it for reading."""
+        with _told(name):
+            return self._look(name)
+
+    def resolve(self, name: str) -> str:
+        """The real name behind all links; of what does not exist, through its deepest existing parent."""
+        with _told(name):
+            try:
+                return self._look(name).real
+            except OSError as problem:
+                if problem.errno not in _ABSENT:
+                    raise
+            return self._steps.resolve(self.fd, name)
+
+    def open_file(self, name: str) -> tuple[int, Found]:
+        """A regular file for reading; the caller closes the descriptor. Never waits, opens no device."""
+        with _told(name):
+            # Looked at first: already opening a pipe or a device would be felt at its other end.
+            _regular(name, self._look(name))
+            fd, found = self._open(name, _READ)
+            try:
+                _regular(name, found)
+            except Failure:
+                os.close(fd)
+                raise
+            return fd, found
+
+    def open_directory(self, name: str) -> tuple[int, Found]:
+        """A directory for listing; the caller closes the descriptor."""
+        with _told(name):
+            return self._open(name, _READ | os.O_DIRECTORY)
+
+    def _look(self, name: str) -> Found:
+        fd = self._opener.open(self.fd, name, PATH_ONLY)
+        try:
+            return self._found(fd, name)
+        finally:
+            os.close(fd)
+
+    def _open(self, name: str, flags: int) -> tuple[int, Found]:
+        fd = self._opener.open(self.fd, name, flags)
+        try:
+            return fd, self._found(fd, name)
+        except OSError:
+            os.close(fd)
+            raise
+
+    def _found(self, fd: int, name: str) -> Found:
+        info = os.fstat(fd)
+        if stat.S_ISREG(info.st_mode) and info.st_nlink == 0:
+            raise OSError(errno.ESTALE, "deleted", name)
+        return Found(self._real(fd, info, name), info)
+
+    def _real(self, fd: int, info: os.stat_result, name: str) -> str:
+        top, path = self._path_of(self.fd), self._path_of(fd)
+        if top is None or path is None:
+            return self._same(self._steps.resolve(self.fd, name), info)
+        real = relative_to(top, path)
+        if real is None:
+            raise OSError(errno.EXDEV, "moved out", name)
+        # The system marks a name that is gone by this very text, which may also be a true name's end.
+        return self._same(real, info) if real.endswith(" (deleted)") else real
+
+    def _same(self, real: str, info: os.stat_result) -> str:
+        """`real`, once it is certain that this very name, without links, is the file with these facts."""
+        fd = self._steps.open(self.fd, real, PATH_ONLY)
+        try:
+            same = os.path.samestat(os.fstat(fd), info)
+        finally:
+            os.close(fd)
+        if same and self._steps.resolve(self.fd, real) == real:
+            return real
+        raise OSError(errno.ESTALE, "changed", real)
+
+
+def _regular(name: str, found: Found) -> None:
+    if found.is_file:
+        return
+    kind = _KINDS.get(stat.S_IFMT(found.info.st_mode), "not a regular file")
+    raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(name)} is {kind}; only regular files are read")
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Refusals of the system in the words of the model."""
+    try:
+        yield
+    except OSError as problem:
+        raise _refusal(problem, name) from None
+
+
+def _refusal(problem: OSError, name: str) -> Failure:
+    code, why = _REFUSALS.get(problem.errno or 0, (ErrorCode.IO_ERROR, f"cannot be read: {problem.strerror}"))
+    return Failure(code, f"{shorten(name)} {why}")

@@ -1,0 +1,32 @@
+"""The names a tool may ask for before policy has spoken, and what they really lead to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from remit.base.resources import Effect, Resource
+from remit.base.text import scrub
+from remit.workspace.names import normalise
+from remit.workspace.root import Root
+
+
+class WorkspaceWorld:
+    """base.ports.World over one workspace: names go through its spelling rules and its links.
+
+    Raises Failure(path_refused) for a name that is misspelled or leads out of the workspace.
+    """
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+
+    def path(self, spelled: str, effect: Effect) -> Resource:
+        """A file or directory itself; it need not exist."""
+        return self._resource("path", spelled, effect)
+
+    def tree(self, spelled: str, effect: Effect) -> Resource:
+        """A directory and all below it; it need not exist."""
+        return self._resource("tree", spelled, effect)
+
+    def _resource(self, kind: Literal["path", "tree"], spelled: str, effect: Effect) -> Resource:
+        name = normalise(spelled)
+        return Resource(kind, name, effect, real=scrub(self._root.resolve(name)), inside=True)

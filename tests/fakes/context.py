@@ -1,0 +1,110 @@
+"""A tool call without an engine: real grants in a real context, and no rules but those of the test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.calls import Outcome, err
+from remit.base.errors import ErrorCode, Failure
+from remit.base.ports import Artifacts, Files, Process, RunState, Web
+from remit.base.resources import Resource
+from remit.tools.contract import Tool
+from remit.workspace.grant import FilesGrant
+from remit.workspace.root import Root
+from remit.workspace.world import WorkspaceWorld
+
+
+class Context:
+    """base.ports.ToolContext with the grants given; reaching for another is Failure(undeclared)."""
+
+    def __init__(
+        self,
+        *,
+        key: str = "t1.c1",
+        files: Files | None = None,
+        web: Web | None = None,
+        artifacts: Artifacts | None = None,
+        state: RunState | None = None,
+        process: Process | None = None,
+    ) -> None:
+        self.key = key
+        self._files = files
+        self._web = web
+        self._artifacts = artifacts
+        self._state = state
+        self._process = process
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+    def check_cancelled(self) -> None:
+        if self._cancelled:
+            raise Failure(ErrorCode.CANCELLED, "the call was cancelled")
+
+    @property
+    def files(self) -> Files:
+        return _given(self._files, "files")
+
+    @property
+    def web(self) -> Web:
+        return _given(self._web, "web")
+
+    @property
+    def artifacts(self) -> Artifacts:
+        return _given(self._artifacts, "artifacts")
+
+    @property
+    def state(self) -> RunState:
+        return _given(self._state, "state")
+
+    @property
+    def process(self) -> Process:
+        return _given(self._process, "process")
+
+    async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.to_thread(function, *args)
+
+
+def _given(grant: Any, name: str) -> Any:
+    if grant is None:
+        raise Failure(ErrorCode.UNDECLARED, f"the call was granted no {name}")
+    return grant
+
+
+def allow_all(entry: Resource) -> bool:
+    return True
+
+
+def call(
+    tool: Tool,
+    arguments: dict[str, Any] | str,
+    root: Root,
+    *,
+    entry_allowed: Callable[[Resource], bool] = allow_all,
+    between: Callable[[], None] | None = None,
+    **grants: Any,
+) -> Outcome:
+    """One call on a workspace from JSON arguments to its outcome, with exactly the declared files.
+
+    between: runs after the resources were named and before the tool does, as a policy would.
+    grants: further grants of the context.
+    """
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+
+    async def run() -> Outcome:
+        try:
+            params = tool.parse(text)
+            resources: Sequence[Resource] = tool.resources(params, WorkspaceWorld(root))
+            if between is not None:
+                between()
+            context = Context(files=FilesGrant(root, resources, entry_allowed), **grants)
+            return await tool.run(params, context)
+        except Failure as failure:
+            return err(failure.code, failure.message)
+
+    return asyncio.run(run())
