@@ -1,0 +1,356 @@
+"""HTTP to model APIs: one client, one reader, and the only place where a request is tried again.
+
+Connections honour the usual proxy and certificate variables (`HTTPS_PROXY`, `NO_PROXY`,
+`SSL_CERT_FILE`, ...) as the official clients do. Certificates are loaded once, and only for https.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from datetime import UTC, datetime
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from remit import __version__
+from remit.base.errors import PreflightFault, ProviderFault
+from remit.base.messages import Part, RetryPart
+from remit.base.redact import Redactor
+from remit.providers.failures import AttemptFailed, from_response, quote
+from remit.providers.sse import MAX_EVENT_BYTES, EventTooLarge, SseEvent, SseReader
+from remit.providers.timing import Timing
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 300.0
+MAX_ATTEMPTS = 8
+FIRST_WAIT_SECONDS = 2.0
+LONGEST_WAIT_SECONDS = 30.0
+JITTER = 0.25
+
+_ERROR_BODY_BYTES = 64 * 1024
+_DRAIN_SECONDS = 0.25
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """A model API. base_url: scheme, host and path prefix, no slash at the end. key_source: where the
+    key came from, for messages. secrets: values that no message may show."""
+
+    provider: str
+    base_url: str
+    headers: dict[str, str] = {}
+    key_source: str = "none"
+    secrets: tuple[str, ...] = ()
+
+
+class Decoder(Protocol):
+    """The state of one answer: events of one protocol in, parts out."""
+
+    finished: bool
+    """Nothing that matters comes after this."""
+
+    def feed(self, event: SseEvent) -> Sequence[Part]:
+        """The parts that this event completes. Raises AttemptFailed for an error told in the stream,
+        ProviderFault(malformed) for what is not the protocol."""
+        ...
+
+    def end(self) -> Sequence[Part]:
+        """The last parts, StopPart included. Raises AttemptFailed if the answer is not complete."""
+        ...
+
+
+def cut_off(detail: str) -> AttemptFailed:
+    """A stream that ended before its answer did."""
+    return AttemptFailed("network", f"the connection ended before the answer did: {detail}")
+
+
+class Wire:
+    """Asks one endpoint. A request that fails before its first part is tried again while attempts and
+    `retry_seconds` (counted from the first failure) last."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        retry_seconds: float = 300.0,
+        timing: Timing | None = None,
+        connect_seconds: float = CONNECT_SECONDS,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        _check_url(endpoint)
+        self._endpoint = endpoint
+        self._retry_seconds = retry_seconds
+        self._timing = timing or Timing()
+        self._connect_seconds = connect_seconds
+        self._silence_seconds = silence_seconds
+        self._redact = Redactor(endpoint.secrets)
+        self._client: httpx.AsyncClient | None = None
+
+    async def ask(self, path: str, body: bytes, decoder: Callable[[], Decoder]) -> AsyncGenerator[Part, None]:
+        """POST `body` (JSON) and yield the parts of the answer. `decoder` makes a fresh one an attempt.
+
+        Raises ProviderBusy (rate limit or overload past the budget, with the reset time where the
+        server told it) and ProviderFault (auth, quota, bad_request, not_found, context_overflow,
+        refused, malformed, network; `cut` once a part has been given)."""
+        retries, first_failure, begun = 0, 0.0, False
+        while True:
+            try:
+                async with aclosing(self._attempt(path, body, decoder())) as batches:
+                    async for parts in batches:
+                        begun = True
+                        for part in parts:
+                            yield part
+                return
+            except AttemptFailed as problem:
+                failed = problem
+            if begun:
+                raise self._broken(failed) from None
+            now = self._timing.monotonic()
+            first_failure = first_failure if retries else now
+            delay = self._delay(failed, retries, now - first_failure)
+            if delay is None:
+                raise self._given_up(failed, retries) from None
+            retries += 1
+            told = self._redact.text(f"{failed.kind}: {failed.message}")
+            yield RetryPart(retries, MAX_ATTEMPTS - 1, delay, failed.status, told)
+            await self._timing.sleep(delay)
+
+    async def close(self) -> None:
+        """Close the connections; a later `ask` opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    # -- trying again ------------------------------------------------------------------------------
+
+    def _delay(self, failed: AttemptFailed, retries: int, elapsed: float) -> float | None:
+        """Seconds to wait before the next attempt; None when there is none."""
+        if not failed.retryable or retries >= MAX_ATTEMPTS - 1:
+            return None
+        backoff = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2**retries)
+        # The server's hint is a floor: a tiny one must not burn all attempts in a moment.
+        delay = max(failed.hint or 0.0, backoff * (1 - JITTER * self._timing.chance()))
+        return delay if elapsed + delay <= self._retry_seconds else None
+
+    def _given_up(self, failed: AttemptFailed, retries: int) -> ProviderFault:
+        reset_at = "" if failed.hint is None else _iso(self._timing.now() + failed.hint)
+        advice = self._redact.text(self._advice(failed, reset_at))
+        fault = failed.fault(self._endpoint.provider, reset_at=reset_at, advice=advice)
+        tries = f" (tried {retries + 1} times)" if retries else ""
+        fault.what = self._redact.text(fault.what) + tries
+        return fault
+
+    def _advice(self, failed: AttemptFailed, reset_at: str) -> str:
+        if failed.kind == "auth":
+            return f"check the key in {self._endpoint.key_source} for {self._endpoint.base_url}"
+        if failed.kind == "network":
+            return f"check that {self._endpoint.base_url} is right and that its server runs"
+        if reset_at:
+            return f"run it again after {reset_at}"
+        return "run it again later" if failed.retryable else ""
+
+    def _broken(self, failed: AttemptFailed) -> ProviderFault:
+        if not failed.retryable:
+            return self._given_up(failed, 0)
+        what = self._redact.text(f"{self._endpoint.provider}: the answer broke off: {failed.message}")
+        return ProviderFault(what, kind="cut", hint="what had arrived is kept; run it again or resume")
+
+    # -- one attempt -------------------------------------------------------------------------------
+
+    async def _attempt(self, path: str, body: bytes, decoder: Decoder) -> AsyncGenerator[Sequence[Part], None]:
+        """Batches of parts, none of them empty."""
+        async with self._answer(path, body) as response:
+            chunks = response.aiter_bytes()
+            reader = _reader_for(response)
+            quiet_since = self._timing.monotonic()
+            while not decoder.finished:
+                chunk = await self._next(chunks, quiet_since)
+                events = _events(reader, chunk)
+                if events:
+                    quiet_since = self._timing.monotonic()
+                parts, failure = _decode(decoder, events)
+                if parts:
+                    yield parts
+                if failure is not None:
+                    raise failure
+                if chunk is None:
+                    break
+            if decoder.finished:
+                await _drain(chunks)
+        yield decoder.end()
+
+    @asynccontextmanager
+    async def _answer(self, path: str, body: bytes) -> AsyncIterator[httpx.Response]:
+        """A successful response, its body unread. Every way a connection fails is AttemptFailed."""
+        httpx = load_httpx()
+        client = self._open_client()
+        request = client.build_request("POST", self._endpoint.base_url + path, content=body)
+        try:
+            response = await client.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    raise await self._refusal(response)
+                yield response
+            finally:
+                await response.aclose()
+        except httpx.TransportError as problem:
+            raise _lost(problem) from problem
+        except httpx.DecodingError as problem:
+            raise AttemptFailed("malformed", f"the answer cannot be decompressed: {problem}") from problem
+
+    def _open_client(self) -> httpx.AsyncClient:
+        if self._client is None:
+            httpx = load_httpx()
+            headers = {
+                "content-type": "application/json",
+                "accept": "text/event-stream, application/json",
+                "user-agent": f"remit/{__version__}",
+                **self._endpoint.headers,
+            }
+            secure = self._endpoint.base_url.lower().startswith("https:")
+            self._client = httpx.AsyncClient(
+                headers=headers,
+                verify=_trusted() if secure else _trusting_nobody(),
+                timeout=httpx.Timeout(self._silence_seconds, connect=self._connect_seconds),
+            )
+        return self._client
+
+    async def _refusal(self, response: httpx.Response) -> AttemptFailed:
+        body = b""
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) >= _ERROR_BODY_BYTES:
+                break
+        return from_response(response.status_code, response.headers, body, self._timing.now())
+
+    async def _next(self, chunks: AsyncIterator[bytes], quiet_since: float) -> bytes | None:
+        """The next bytes, or None at the end. Comments that keep a connection alive are silence too."""
+        left = self._silence_seconds - (self._timing.monotonic() - quiet_since)
+        try:
+            async with asyncio.timeout(left):
+                return await anext(chunks, None)
+        except TimeoutError:
+            message = f"the server sent nothing for {self._silence_seconds:g} s"
+            raise AttemptFailed("network", message) from None
+
+
+class _Reader(Protocol):
+    def feed(self, chunk: bytes) -> list[SseEvent]: ...
+    def rest(self) -> list[SseEvent]: ...
+
+
+class _WholeBody:
+    """An answer that is one JSON document, as servers without streaming send it."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        self._pieces.append(chunk)
+        self._size += len(chunk)
+        if self._size > MAX_EVENT_BYTES:
+            raise EventTooLarge
+        return []
+
+    def rest(self) -> list[SseEvent]:
+        return [SseEvent("", b"".join(self._pieces))]
+
+
+def _reader_for(response: httpx.Response) -> _Reader:
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type == "application/json":
+        return _WholeBody()
+    if media_type == "text/html":
+        raise AttemptFailed("malformed", "the server answered with a web page, not with a model's answer")
+    return SseReader()
+
+
+def _events(reader: _Reader, chunk: bytes | None) -> list[SseEvent]:
+    try:
+        return reader.rest() if chunk is None else reader.feed(chunk)
+    except EventTooLarge:
+        message = f"one event of the stream is larger than {MAX_EVENT_BYTES} bytes"
+        raise AttemptFailed("malformed", message) from None
+
+
+def _decode(decoder: Decoder, events: list[SseEvent]) -> tuple[list[Part], Exception | None]:
+    """The parts of these events, up to the first that fails: what came before a failure counts."""
+    parts: list[Part] = []
+    try:
+        for event in events:
+            parts += decoder.feed(event)
+            if decoder.finished:
+                break
+    except (AttemptFailed, ProviderFault) as problem:
+        return parts, problem
+    return parts, None
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read the little that follows the last event, so that the connection can serve the next turn."""
+    httpx = load_httpx()
+    with suppress(TimeoutError, httpx.TransportError, httpx.DecodingError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in chunks:
+                continue
+
+
+def _lost(problem: httpx.TransportError) -> AttemptFailed:
+    detail = quote(str(problem))
+    what = f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
+    # No wait makes a certificate good.
+    return AttemptFailed("network", what, final="CERTIFICATE_VERIFY_FAILED" in detail)
+
+
+def _check_url(endpoint: Endpoint) -> None:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(endpoint.base_url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        shown = Redactor(endpoint.secrets).text(endpoint.base_url)
+        what = f"{endpoint.provider}: {shown!r} is not a base URL"
+        raise PreflightFault(what, hint="write it like http://127.0.0.1:8000/v1", kind="base_url")
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@cache
+def load_httpx() -> ModuleType:
+    """httpx without its command line, which would import click and rich where they are installed."""
+    command_line = ModuleType("httpx._main")
+    command_line.main = lambda: None  # type: ignore[attr-defined]
+    sys.modules.setdefault(command_line.__name__, command_line)
+    import httpx
+
+    return httpx
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    httpx = load_httpx()
+    context: ssl.SSLContext = httpx.create_ssl_context()
+    return context
+
+
+@cache
+def _trusting_nobody() -> ssl.SSLContext:
+    """For plain http: loads no certificates, and fails closed should TLS be spoken after all."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
