@@ -49,6 +49,11 @@ def encode_line(event: Event) -> bytes:
     return _AWKWARD.sub(_escape, line)
 
 
+def pretty_json(value: Any) -> str:
+    """A value as indented JSON that is safe on a terminal."""
+    return _AWKWARD.sub(_escape, msgspec.json.format(msgspec.json.encode(value), indent=2)).decode()
+
+
 def _escape(match: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(match.group().decode())
 
