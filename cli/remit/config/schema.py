@@ -15,8 +15,9 @@ def task_schema() -> dict[str, Any]:
     root = definitions.pop(schema["$ref"].rsplit("/", 1)[1])
     for part in (root, *definitions.values()):
         for key in part["properties"].values():
-            # An empty default only says that the key may be left out, which `required` says already.
-            if key.get("default") in ("", [], {}):
+            # An empty default says only that the key may be left out, which `required` says already;
+            # that of a mapping repeats those of its keys.
+            if isinstance(key.get("default"), (str, tuple, dict)) and key["default"] not in _words(key):
                 del key["default"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -24,3 +25,8 @@ def task_schema() -> dict[str, Any]:
         "title": "remit task file",
         "$defs": definitions,
     }
+
+
+def _words(key: dict[str, Any]) -> list[Any]:
+    words: list[Any] = key.get("enum", [])
+    return words

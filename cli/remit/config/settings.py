@@ -22,6 +22,7 @@ from remit.config.where import STATE_DIR, config_dir, state_dir
 FILE_NAME = "remit.toml"
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
+Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Dollars = Annotated[float, Meta(ge=0)]
 
 
@@ -36,7 +37,7 @@ class NetKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 class RetryKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[retry]`"""
 
-    seconds: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
+    seconds: Seconds | UnsetType = UNSET
 
 
 class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -102,7 +103,7 @@ _VARIABLES: dict[str, tuple[str, Any, str]] = {
     "model": ("REMIT_MODEL", str, ""),
     "state_dir": (STATE_DIR, str, ""),
     "net.fetch_allowed_ports": ("REMIT_FETCH_ALLOWED_PORTS", tuple[Port, ...], "ports separated by commas"),
-    "retry.seconds": ("REMIT_RETRY_SECONDS", Annotated[float, Meta(ge=0)], "a number of seconds"),
+    "retry.seconds": ("REMIT_RETRY_SECONDS", Seconds, "a number of seconds"),
 }
 """By dotted name: the variable, the type of its value, and that in words."""
 

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from remit.base.errors import Faults
+from remit.base.spec import Price
+from remit.config.settings import Origin, Settings, load_settings
+from remit.config.where import config_dir, state_dir
+
+FULL = """\
+model = "anthropic/claude-sonnet-4-5"
+state_dir = "/var/lib/remit"
+
+[net]
+fetch_allowed_ports = [80, 443, 8080]
+
+[retry]
+seconds = 30
+
+[prices."anthropic/claude-sonnet-4-5"]
+input = 3
+output = 15.0
+cache_read = 0.3
+cache_write = 3.75
+
+[prices."local/a.b"]
+input = 0
+output = 0
+"""
+
+
+def environ(folder: Path, **more: str) -> dict[str, str]:
+    return {"REMIT_CONFIG_DIR": str(folder), "REMIT_STATE_DIR": str(folder / "state"), **more}
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "remit.toml").write_text(text)
+
+
+def faults_of(folder: Path, **more: str) -> list[str]:
+    with pytest.raises(Faults) as caught:
+        load_settings(environ(folder, **more))
+    return [str(fault).replace(f"{folder}/", "") for fault in caught.value.faults]
+
+
+def test_defaults(tmp_path: Path) -> None:
+    settings = load_settings(environ(tmp_path))
+    assert settings == Settings(
+        config_dir=str(tmp_path),
+        state_dir=str(tmp_path / "state"),
+        origins={"state_dir": Origin("env", "REMIT_STATE_DIR")},
+    )
+    assert str(settings.origin("model")) == "default"
+    assert (settings.fetch_allowed_ports, settings.retry_seconds) == ((80, 443), 300.0)
+
+
+def test_every_key_of_the_file_and_where_it_stands(tmp_path: Path) -> None:
+    write(tmp_path, FULL)
+    settings = load_settings({"REMIT_CONFIG_DIR": str(tmp_path)})
+    path = str(tmp_path / "remit.toml")
+    assert settings == Settings(
+        config_dir=str(tmp_path),
+        state_dir="/var/lib/remit",
+        model="anthropic/claude-sonnet-4-5",
+        fetch_allowed_ports=(80, 443, 8080),
+        retry_seconds=30.0,
+        prices={
+            "anthropic/claude-sonnet-4-5": Price(3.0, 15.0, 0.3, 3.75),
+            "local/a.b": Price(0.0, 0.0),
+        },
+        origins={
+            "model": Origin("file", f"{path}:1"),
+            "state_dir": Origin("file", f"{path}:2"),
+            "net.fetch_allowed_ports": Origin("file", f"{path}:5"),
+            "retry.seconds": Origin("file", f"{path}:8"),
+            "prices": Origin("file", f"{path}:10"),
+        },
+        files={path: hashlib.sha256(FULL.encode()).hexdigest()},
+    )
+    assert str(settings.origin("retry.seconds")) == f"{path}:8"
+
+
+def test_variables_go_before_the_file(tmp_path: Path) -> None:
+    write(tmp_path, FULL)
+    settings = load_settings(
+        environ(
+            tmp_path,
+            REMIT_MODEL="openai/x",
+            REMIT_FETCH_ALLOWED_PORTS="443, 8443",
+            REMIT_RETRY_SECONDS="0",
+        )
+    )
+    assert (settings.model, settings.fetch_allowed_ports, settings.retry_seconds) == ("openai/x", (443, 8443), 0.0)
+    assert settings.state_dir == str(tmp_path / "state")
+    assert {str(settings.origin(name)) for name in ("model", "net.fetch_allowed_ports", "retry.seconds")} == {
+        "REMIT_MODEL",
+        "REMIT_FETCH_ALLOWED_PORTS",
+        "REMIT_RETRY_SECONDS",
+    }
+    assert len(settings.prices) == 2
+
+
+def test_an_empty_variable_counts_as_not_set(tmp_path: Path) -> None:
+    write(tmp_path, FULL)
+    settings = load_settings(environ(tmp_path, REMIT_MODEL="", REMIT_STATE_DIR="", REMIT_RETRY_SECONDS=""))
+    assert (settings.model, settings.state_dir) == ("anthropic/claude-sonnet-4-5", "/var/lib/remit")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# model = 'x/y'\n"])
+def test_a_file_that_says_nothing(tmp_path: Path, text: str) -> None:
+    write(tmp_path, text)
+    assert load_settings(environ(tmp_path)).model == ""
+
+
+def test_all_faults_at_once(tmp_path: Path) -> None:
+    ports = "expected a whole number of at least 1 and of at most 65535"
+    write(
+        tmp_path,
+        "modle = 'x/y'\nmodel = 'claude-4'\nstate_dir = 'here'\n[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
+        "[retry]\nsecond = 3\nseconds = -1\n[prices.'a/b']\ninput = -1\n[prices.b]\ninput = 1\noutput = 1\n",
+    )
+    assert faults_of(tmp_path, REMIT_MODEL="x/", REMIT_FETCH_ALLOWED_PORTS="80,x", REMIT_RETRY_SECONDS="soon") == [
+        "remit.toml:1: unknown key `modle` (did you mean `model`?)",
+        "remit.toml:2: `model`: expected PROVIDER/NAME, seen 'claude-4'",
+        "remit.toml:3: `state_dir`: expected an absolute path, seen 'here'",
+        f"remit.toml:5: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
+        f"remit.toml:5: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",
+        "remit.toml:7: unknown key `retry.second` (did you mean `seconds`?)",
+        "remit.toml:8: `retry.seconds`: expected a number of at least 0 and of at most 1000000000.0, seen -1",
+        "remit.toml:9: `prices.'a/b'.output` is missing",
+        "remit.toml:10: `prices.'a/b'.input`: expected a number of at least 0, seen -1",
+        "REMIT_FETCH_ALLOWED_PORTS: expected ports separated by commas, seen '80,x'",
+        "REMIT_RETRY_SECONDS: expected a number of seconds, seen 'soon'",
+        "REMIT_MODEL: expected PROVIDER/NAME, seen 'x/'",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["fetch_allowed_ports = []", "fetch_allowed_ports = 80", "fetch_allowed_ports = ['80']"]
+)
+def test_ports_that_are_none(tmp_path: Path, text: str) -> None:
+    write(tmp_path, f"[net]\n{text}\n")
+    (fault,) = faults_of(tmp_path)
+    assert fault.startswith("remit.toml:2: `net.fetch_allowed_ports")
+
+
+@pytest.mark.parametrize("value", ["0", "65536", ",", "-1", "80;443"])
+def test_ports_of_the_variable_that_are_none(tmp_path: Path, value: str) -> None:
+    assert faults_of(tmp_path, REMIT_FETCH_ALLOWED_PORTS=value) == [
+        f"REMIT_FETCH_ALLOWED_PORTS: expected ports separated by commas, seen '{value}'"
+    ]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "1s"])
+def test_seconds_of_the_variable_that_are_none(tmp_path: Path, value: str) -> None:
+    assert faults_of(tmp_path, REMIT_RETRY_SECONDS=value) == [
+        f"REMIT_RETRY_SECONDS: expected a number of seconds, seen '{value}'"
+    ]
+
+
+def test_a_price_is_for_a_provider_and_a_model(tmp_path: Path) -> None:
+    write(tmp_path, "[prices.claude]\ninput = 1\noutput = 1\n")
+    assert faults_of(tmp_path) == ["remit.toml:1: `prices`: expected PROVIDER/NAME, seen 'claude'"]
+
+
+def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "remit.toml").mkdir()
+    assert faults_of(tmp_path) == ["remit.toml: this is a directory, not a file"]
+    (tmp_path / "remit.toml").rmdir()
+    (tmp_path / "remit.toml").symlink_to("gone")
+    assert faults_of(tmp_path)[0].startswith("remit.toml: there is no such file")
+    (tmp_path / "remit.toml").unlink()
+    write(tmp_path, "model = \n")
+    assert faults_of(tmp_path, REMIT_MODEL="x/") == [
+        "remit.toml:1: not valid TOML: invalid value",
+        "REMIT_MODEL: expected PROVIDER/NAME, seen 'x/'",
+    ]
+
+
+def test_directories_come_from_variables_or_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert config_dir({"REMIT_CONFIG_DIR": "c"}) == str(tmp_path / "c")
+    assert state_dir({"REMIT_STATE_DIR": "s"}) == str(tmp_path / "s")
+    for place in (config_dir({}), state_dir({"REMIT_STATE_DIR": ""})):
+        assert os.path.isabs(place)
+        assert "remit" in place
