@@ -24,6 +24,7 @@ _FACTORS = {
     "MiB": 1024**2,
     "GiB": 1024**3,
 }
+_LARGEST = 2**63 - 1
 _SIZES = "a size such as 500KB or 1MiB"
 
 NoCap = Annotated[Literal["none"], Meta(title="none")] | None
@@ -68,8 +69,9 @@ def parse_size(written: str) -> int | None:
     match = _SIZE.match(written)
     if match is None:
         return None
-    size = float(match["number"]) * _FACTORS[match["unit"] or "B"]
-    return int(size) if size >= 1 and size.is_integer() else None
+    whole, _, parts = match["number"].partition(".")
+    size, rest = divmod(int(whole + parts) * _FACTORS[match["unit"] or "B"], 10 ** len(parts))
+    return size if rest == 0 and 1 <= size <= _LARGEST else None
 
 
 def limit_values(keys: LimitKeys, where: Mapping[str, str]) -> tuple[dict[str, Any], list[Fault]]:

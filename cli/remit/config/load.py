@@ -158,6 +158,8 @@ def unsound(document: Document) -> list[Fault]:
             pending += [((*keys, index), value[index]) for index in range(len(value) - 1, -1, -1)]
         elif isinstance(value, str):
             faults += _unsound_text(document, keys, value)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            faults.append(Fault(f"`{spell(keys)}`: {shorten(value)} does not fit in 64 bits", document.where(*keys)))
         elif isinstance(value, float) and not math.isfinite(value):
             faults.append(Fault(f"`{spell(keys)}`: {value} is not a finite number", document.where(*keys)))
     return faults
