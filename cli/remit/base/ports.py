@@ -62,13 +62,21 @@ class Policy(Protocol):
         """The strictest word over all resources. Never raises: what it cannot judge is denied."""
         ...
 
-    def entry_allowed(self, tool: str, effect: Effect, entry: Resource) -> bool:
-        """Whether a tree call may show this entry below its root (no rule that always holds, and no
-        rule of the rank that speaks, denies or asks for it)."""
+    def asked(self, tool: str, resources: Sequence[Resource]) -> tuple[Resource, ...]:
+        """Those of a call's resources that an approval has to cover."""
         ...
 
-    def never_allows(self, tool: str, effects: frozenset[Effect]) -> RuleRef | None:
-        """The rule (or absence of one) by which every call of this tool would be refused, if so."""
+    def entry_allowed(self, tool: str, effect: Effect, entry: Resource, approved: RuleRef | None = None) -> bool:
+        """Whether a tree call may show this entry below its root (no rule that always holds, and no
+        rule of the rank that speaks, denies or asks for it). approved: the asking rule that was
+        answered for the tree, and so for its entries."""
+        ...
+
+    def never_allows(
+        self, tool: str, effects: frozenset[Effect], answerable: Callable[[str], bool] | None = None
+    ) -> RuleRef | None:
+        """The rule (or absence of one) by which every call of this tool would be refused, if so.
+        answerable: whether approvals at hand may answer an ask of a tool; None: any may be answered."""
         ...
 
 
@@ -84,8 +92,16 @@ class Approval(msgspec.Struct, frozen=True):
 
 class Approvals(Protocol):
     def answer(self, tool: str, arguments_digest: str, resources: Sequence[Resource]) -> Approval | None:
-        """The first unexpired, unspent entry that covers every one of these resources. A use is
-        counted (durably) when an allowing entry is returned."""
+        """What the unexpired, unspent entries say of a call with these asking resources. A use is
+        counted (durably) when it is allowed."""
+        ...
+
+    def answerable(self, tool: str) -> bool:
+        """Whether any entry may still allow a call of this tool."""
+        ...
+
+    def why_not(self, tool: str, resources: Sequence[Resource]) -> str:
+        """Why the last call of this tool was not answered, or ""; for the one who reads the refusal."""
         ...
 
 

@@ -61,7 +61,8 @@ class Price(msgspec.Struct, frozen=True):
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """workspace: absolute. model: `provider/name`, or "" when none was named. prompt: final, inputs
     filled in and stdin appended. ticks: the tools the model gets. task: path of the task file, or "".
-    files: every file read for this spec with its sha256, to say later what changed."""
+    files: every file read for this spec with its sha256, to say later what changed. memory: accepted
+    notes of earlier runs. command: the flags as given and the directory they were given in."""
 
     name: str = "run"
     task: str = ""
@@ -85,3 +86,5 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     retry_seconds: float = 300.0
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}
+    memory: tuple[str, ...] = ()
+    command: dict[str, Any] = {}

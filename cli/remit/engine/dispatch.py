@@ -31,13 +31,15 @@ MAX_PARALLEL = 8
 class Hands(Protocol):
     """Builds the grants of one call from exactly the resources policy saw."""
 
-    def context(self, call: Call, tool: Tool, resources: Sequence[Resource]) -> CallContext: ...
+    def context(
+        self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None
+    ) -> CallContext: ...
 
 
 class Paste(Protocol):
-    """Writes pending asks as approval entries."""
+    """Writes a pending ask as an entry of an approvals file."""
 
-    def __call__(self, tool: str, arguments: str, resources: Sequence[Resource]) -> str: ...
+    def __call__(self, call: Call, resources: Sequence[Resource], rule: RuleRef) -> str: ...
 
 
 @dataclass
@@ -50,6 +52,7 @@ class Checked:
     resources: tuple[Resource, ...] = ()
     outcome: Outcome | None = None
     asked: Decision | None = None
+    approved: RuleRef | None = None
     refused: bool = False
 
     @property
@@ -66,7 +69,6 @@ class Gate:
     world: World
     digest: Callable[[str], str]
     paste: Paste
-    why_not: Callable[[str, Sequence[Resource]], str]
 
 
 class Dispatch:
@@ -144,16 +146,25 @@ class Dispatch:
     def _answer(self, checked: Checked, decision: Decision) -> None:
         """An ask: the approvals file answers, else it is refused or the run stops on it."""
         call = checked.call
-        approvals = self._gate.approvals
-        approval = (
-            approvals.answer(call.tool, self._gate.digest(call.arguments), checked.resources) if approvals else None
-        )
+        earlier = self._recorder.state.approved(call.key)
+        if earlier:
+            # Answered before the process died: the use is counted, the answer stands.
+            checked.approved = decision.rule
+            self._note_check(checked, True, decision, earlier)
+            return
+        approval = self._approval(checked)
         if approval is not None:
             self._approved(checked, decision, approval)
         elif self._spec.on_ask == "stop":
             checked.asked = decision
         else:
             checked.outcome = self._denied(checked, decision, ErrorCode.APPROVAL_REQUIRED)
+
+    def _approval(self, checked: Checked) -> Approval | None:
+        if self._gate.approvals is None:
+            return None
+        tool, digest = checked.call.tool, self._gate.digest(checked.call.arguments)
+        return self._gate.approvals.answer(tool, digest, self._gate.policy.asked(tool, checked.resources))
 
     def _approved(self, checked: Checked, decision: Decision, approval: Approval) -> None:
         call = checked.call
@@ -167,6 +178,7 @@ class Dispatch:
             )
         )
         if approval.allow:
+            checked.approved = decision.rule
             self._note_check(checked, True, decision, approval.where)
             return
         rule = RuleRef("approval", approval.where, approval.why)
@@ -187,7 +199,8 @@ class Dispatch:
         if code is ErrorCode.DENIED:
             message = f"{call.tool} on {what} is denied: {rule.why} [{rule.source} {rule.where}]"
         else:
-            missing = self._gate.why_not(call.tool, checked.resources)
+            approvals = self._gate.approvals
+            missing = approvals.why_not(call.tool, checked.resources) if approvals else ""
             message = (
                 f"{call.tool} on {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
             )
@@ -234,7 +247,7 @@ class Dispatch:
             rule=decision.rule.where,
             source=decision.rule.source,
             resource=decision.resource.name if decision.resource else call.tool,
-            approval=self._gate.paste(call.tool, call.arguments, checked.resources),
+            approval=self._gate.paste(call, self._gate.policy.asked(call.tool, checked.resources), decision.rule),
         )
 
     def _stop_on_refusal(self, checked: Sequence[Checked]) -> None:
@@ -295,7 +308,7 @@ class Dispatch:
         call, tool = checked.call, checked.tool
         assert tool is not None
         self._recorder.record(CallStarted(call.key), sync=not checked.quiet)
-        context = self._hands.context(call, tool, checked.resources)
+        context = self._hands.context(call, tool, checked.resources, checked.approved)
         began = self._recorder.clock.monotonic()
         try:
             async with asyncio.timeout(tool.bounds.seconds):

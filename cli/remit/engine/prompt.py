@@ -24,5 +24,7 @@ def system_prompt(spec: RunSpec, tool_names: Iterable[str]) -> str:
         parts.append(f"- Artifacts that must exist at the end: {', '.join(spec.expect.artifacts)}.")
     if "structured_output" in names:
         parts.append("- Give the final result by calling structured_output once, as its last step.")
+    if spec.memory:
+        parts += ["", "Notes from earlier runs, accepted by the user:", *(f"- {note}" for note in spec.memory)]
     text = "\n".join(parts)
     return f"{text}\n\n{spec.system}" if spec.system else text

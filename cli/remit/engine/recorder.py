@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import msgspec
 
 from remit.base.events import ArtifactPublished, Event, PlanUpdated, User
@@ -12,20 +14,24 @@ from remit.engine.state import State
 
 
 class Recorder:
-    """The only writer of the journal while a run lasts."""
+    """The only writer of the journal while a run lasts. Grants reach it from the threads of their
+    calls, so each step is taken under one lock."""
 
     def __init__(self, journal: Journal, state: State, emitter: Emitter, clock: Clock) -> None:
         self._journal = journal
         self.state = state
         self._emitter = emitter
         self.clock = clock
+        self._lock = threading.RLock()
 
     def record(self, record: Record, *, sync: bool = True) -> None:
-        self._journal.append(record, sync=sync)
-        self.state.apply(record)
+        with self._lock:
+            self._journal.append(record, sync=sync)
+            self.state.apply(record)
 
     def emit(self, event: Event) -> None:
-        self._emitter.emit(event)
+        with self._lock:
+            self._emitter.emit(event)
 
     def timestamp(self) -> str:
         return self._emitter.timestamp()
@@ -47,13 +53,15 @@ class Recorder:
 
     def charge_network_request(self) -> None:
         """Count one request before it is sent. Raises BudgetSpent."""
-        self.state.ledger.before_network_request()
-        self.record(Spent("network_requests", 1), sync=False)
+        with self._lock:
+            self.state.ledger.before_network_request()
+            self.record(Spent("network_requests", 1), sync=False)
 
     def charge_artifact(self, size: int) -> None:
         """Count the bytes of an artifact before it is written. Raises BudgetSpent."""
-        self.state.ledger.before_artifact(size)
-        self.record(Spent("artifacts_total_bytes", size), sync=False)
+        with self._lock:
+            self.state.ledger.before_artifact(size)
+            self.record(Spent("artifacts_total_bytes", size), sync=False)
 
     def artifact(self, written: ArtifactWritten, call_id: str) -> None:
         self.record(written)

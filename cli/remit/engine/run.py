@@ -63,6 +63,12 @@ class Run:
         """Seconds of the whole run, earlier processes included."""
         return self._before + self._recorder.clock.monotonic() - self._began
 
+    def hold_deadline(self) -> None:
+        """Raise BudgetSpent when the time is over; for waits that the loop cannot interrupt."""
+        seconds = self._spec.limits.seconds
+        if seconds is not None and self.elapsed() >= seconds:
+            raise spent_error("seconds", seconds)
+
     async def go(self) -> Result:
         """Run to the end. Never raises for anything that happens on the way."""
         self._task = asyncio.create_task(self._prompt())

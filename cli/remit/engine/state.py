@@ -52,6 +52,7 @@ class OpenCall:
 
     call: Call
     started: bool = False
+    approval: str = ""
 
 
 @dataclass
@@ -129,10 +130,12 @@ class State:
 
     @apply.register
     def _(self, record: CallChecked) -> None:
+        decision = record.decision
+        if record.key in self.open:
+            self.open[record.key].approval = record.approval if record.allowed else ""
+        self.denials = [denial for denial in self.denials if denial.call_id != record.id]
         if record.allowed:
             return
-        decision = record.decision
-        self.denials = [denial for denial in self.denials if denial.call_id != record.id]
         call = self._calls.get(record.key)
         self.denials.append(
             Denial(
@@ -195,6 +198,10 @@ class State:
     @apply.register
     def _(self, record: PromptEnded) -> None:
         self.ended = record
+
+    def approved(self, key: str) -> str:
+        """The approval (`file:line`) by which this open call was allowed before, or ""."""
+        return self.open[key].approval if key in self.open else ""
 
     def wants_answer(self) -> bool:
         """Whether it is the model's turn to speak."""

@@ -1,0 +1,105 @@
+"""The root command: a table of subcommands, each imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from remit.base.errors import RemitError, exit_code
+
+COMMANDS: dict[str, str] = {
+    "run": "Run a task or a prompt to its verdict.",
+    "resume": "Go on with a run that stopped.",
+    "task": "Check a task file, print its schema, start one from an example.",
+    "policy": "Check rule files and explain decisions.",
+    "runs": "List runs and show one.",
+    "memory": "List memory proposals, accept or reject them.",
+    "tools": "List the tools a run would offer, and why others are off.",
+    "events": "Print the JSON Schema of the event stream.",
+    "completion": "Print the completion script of a shell.",
+    "man": "Print a manual page.",
+}
+"""Subcommand and its line in the help. `remit.commands.NAME` holds it as `app`."""
+
+HELP = "Run an LLM agent where nobody is watching: task file in, artifacts and an honest verdict out."
+EPILOG = (
+    "Exit codes: 0 done, 1 bug, 2 usage, 3 unmet, 4 refused, 5 provider, 6 busy, 7 budget, 8 preflight, 9 environment."
+)
+
+
+class LazyGroup(TyperGroup):
+    """Imports only the subcommand that is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"remit.commands.{cmd_name}")
+        command = typer.main.get_command(module.app)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _version(value: bool) -> None:
+    if value:
+        from remit import __version__
+
+        typer.echo(f"remit {__version__}")
+        raise typer.Exit
+
+
+root = typer.Typer(
+    cls=LazyGroup,
+    name="remit",
+    help=HELP,
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@root.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", "-V", help="Print the version.", callback=_version, is_eager=True),
+) -> None:
+    """Without a subcommand: the help."""
+
+
+def run_app(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code. Errors for people are printed here, once."""
+    try:
+        root(args=list(argv), prog_name="remit")
+    except RemitError as error:
+        from remit.commands.output import report_error
+
+        return report_error(error, argv)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        if code == 2:
+            from remit.commands.output import report_usage
+
+            report_usage(argv)
+        return code
+    except BrokenPipeError:
+        # The reader of stdout is gone; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return 0
+
+
+__all__ = ["COMMANDS", "exit_code", "root", "run_app"]

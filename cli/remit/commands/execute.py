@@ -1,0 +1,102 @@
+"""A ready run, driven to its exit code: listeners, signals, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+
+from remit.base.errors import SIGINT_EXIT, SIGTERM_EXIT, Stopped
+from remit.base.ports import Listener
+from remit.commands.options import Format
+from remit.engine.run import Run
+from remit.stream.human import Human, wants_color
+from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
+from remit.wiring import ReadyRun
+
+STDOUT, STDERR = 1, 2
+
+SIGNALS = {signal.SIGINT: SIGINT_EXIT, signal.SIGTERM: SIGTERM_EXIT, signal.SIGHUP: 128 + signal.SIGHUP}
+
+
+class Watch:
+    """Between the signals and the run. The run is not there yet when stdout is opened."""
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._seen: Stopped | None = None
+
+    def attach(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
+        self.run, self._loop = run, loop
+        if self._seen is not None:
+            run.stop(self._seen)
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """The first signal ends the run cleanly, the second at once."""
+        if self._seen is not None:
+            os._exit(SIGNALS[signal.Signals(number)])
+        name = signal.Signals(number).name
+        self._seen = Stopped(f"stopped by {name}", SIGNALS[signal.Signals(number)], kind=name.lower())
+        if self._loop is not None and self.run is not None:
+            self._loop.call_soon_threadsafe(self.run.stop, self._seen)
+
+    def on_stall(self, waited: float) -> None:
+        """The reader of stdout takes nothing: a signal or the deadline still ends the run."""
+        if self._seen is not None:
+            raise self._seen
+        if self.run is not None:
+            self.run.hold_deadline()
+
+
+def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str], watch: Watch) -> list[Listener]:
+    """Who hears of a run: stdout by its format, and people on stderr."""
+    writer = StdoutWriter(STDOUT, watch.on_stall)
+    by_format: dict[str, Callable[[], Listener]] = {
+        "text": lambda: TextResult(writer, terminal=_terminal(STDOUT)),
+        "json": lambda: JsonResult(writer),
+        "stream-json": lambda: StreamJson(writer),
+    }
+    human = Human(STDERR, quiet=quiet, color=wants_color(environ, _terminal(STDERR)))
+    return [by_format[output_format](), human]
+
+
+def drive(ready: ReadyRun, watch: Watch) -> int:
+    """Run to the end and return the exit code."""
+    try:
+        return asyncio.run(_drive(ready.run, watch))
+    finally:
+        ready.close()
+
+
+async def _drive(run: Run, watch: Watch) -> int:
+    watch.attach(run, asyncio.get_running_loop())
+    return (await run.go()).exit_code
+
+
+def catch_signals(watch: Watch) -> None:
+    """From here on a signal ends the run cleanly. A hangup that is ignored (nohup) stays ignored."""
+    for number in SIGNALS:
+        if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue
+        signal.signal(number, watch.on_signal)
+
+
+def _terminal(fd: int) -> bool:
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def leave(code: int) -> None:
+    """End the process now. A tool's thread that is stuck must not hold it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue
+    os._exit(code)

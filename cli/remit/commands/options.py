@@ -1,0 +1,72 @@
+"""The options that `run`, `resume` and `tools` share, declared once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+Format = Literal["text", "json", "stream-json"]
+
+LIMIT_FLAGS = {
+    "turns": "--max-turns",
+    "seconds": "--max-seconds",
+    "tokens": "--max-tokens",
+    "usd": "--max-usd",
+    "calls": "--max-calls",
+    "network_requests": "--max-network-requests",
+    "artifact_bytes": "--max-artifact-bytes",
+    "artifacts_total_bytes": "--max-artifacts-total-bytes",
+}
+"""Each limit of a run and its flag."""
+
+
+def _limit(name: str, metavar: str, text: str) -> object:
+    return typer.Option(LIMIT_FLAGS[name], metavar=metavar, help=text, rich_help_panel="Limits")
+
+
+Task = Annotated[str | None, typer.Option("--task", "-t", metavar="FILE", help="Task file, YAML or TOML.")]
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", metavar="PROVIDER/NAME", help="The model, such as openai/gpt-4o-mini.")
+]
+Policies = Annotated[
+    list[str] | None, typer.Option("--policy", "-p", metavar="FILE", help="Rule file; may be given several times.")
+]
+Approvals = Annotated[
+    str | None, typer.Option("--approvals", "-a", metavar="FILE", help="Answers to what the rules ask.")
+]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option("--tools", metavar="NAME[=auto|ask|deny],...", help="The tools to offer, instead of the task's."),
+]
+Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="RULE", help="Such as fetch_url:host=example.org.")]
+Deny = Annotated[list[str] | None, typer.Option("--deny", metavar="RULE", help="Such as read_file:path=private/**.")]
+Workspace = Annotated[
+    str | None, typer.Option("--workspace", "-C", metavar="DIR", help="The directory that file tools see.")
+]
+OnAsk = Annotated[
+    Literal["deny", "stop"] | None,
+    typer.Option("--on-ask", help="An ask that nobody answers: refuse the call, or stop the run."),
+]
+OnDeny = Annotated[
+    Literal["continue", "fail"] | None,
+    typer.Option("--on-deny", help="A refused call: go on, or end the run with exit code 4."),
+]
+OutputFormat = Annotated[Format, typer.Option("--output-format", help="What stdout carries.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr, only what went wrong.")]
+
+MaxTurns = Annotated[str | None, _limit("turns", "N", "Model requests.")]
+MaxSeconds = Annotated[str | None, _limit("seconds", "S", "Wall time in seconds.")]
+MaxTokens = Annotated[str | None, _limit("tokens", "N", "Tokens, in and out.")]
+MaxUsd = Annotated[str | None, _limit("usd", "X", "US dollars; needs the model's price.")]
+MaxCalls = Annotated[str | None, _limit("calls", "N", "Tool calls.")]
+MaxNetworkRequests = Annotated[str | None, _limit("network_requests", "N", "Requests of web tools.")]
+MaxArtifactBytes = Annotated[str | None, _limit("artifact_bytes", "SIZE", "Size of one artifact, such as 1MiB.")]
+MaxArtifactsTotalBytes = Annotated[
+    str | None, _limit("artifacts_total_bytes", "SIZE", "Size of all artifacts together.")
+]
+
+
+def limits(**values: str | None) -> dict[str, str]:
+    """The limits that were given, by name."""
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,70 @@
+"""How errors reach people and programs: text on stderr, and in the JSON formats one result line too."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from remit.base.errors import RemitError, Stopped, UsageFault, exit_code
+
+JSON_FORMATS = frozenset({"json", "stream-json"})
+
+
+def report_error(error: RemitError, argv: Sequence[str]) -> int:
+    """Print an error that ended the command before a prompt started; the exit code."""
+    write_stderr(f"error: {error}\n")
+    code = exit_code(error)
+    if wants_json(argv) and not isinstance(error, Stopped):
+        _write_result(error)
+    return code
+
+
+def report_usage(argv: Sequence[str]) -> None:
+    """The result line of a bad command line; its text is on stderr already."""
+    if wants_json(argv):
+        _write_result(UsageFault("bad command line", hint="see stderr, or `remit run --help`"))
+
+
+def write_stderr(text: str) -> None:
+    """Write to stderr; a closed stderr is no reason to fail."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """Whether a run's command line asks for a JSON format, read without parsing it."""
+    if not argv or argv[0] not in {"run", "resume"}:
+        return False
+    for index, word in enumerate(argv):
+        name, _, value = word.partition("=")
+        if name == "--output-format":
+            value = value or (argv[index + 1] if index + 1 < len(argv) else "")
+            return value in JSON_FORMATS
+    return False
+
+
+def _write_result(error: RemitError) -> None:
+    from remit.base.events import Result
+    from remit.stream.writer import encode_line
+
+    result = Result(
+        subtype="error_during_execution",
+        is_error=True,
+        verdict=error.verdict.value,
+        exit_code=exit_code(error),
+        duration_ms=0,
+        duration_api_ms=0,
+        num_turns=0,
+        errors=str(error).split("\nhint: ")[0].splitlines(),
+        error_kind=error.kind,
+        hint=error.hint,
+        terminal_reason=error.verdict.value,
+    )
+    try:
+        sys.stdout.buffer.write(encode_line(result) + b"\n")
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return

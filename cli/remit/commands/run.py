@@ -1,0 +1,109 @@
+"""`remit run`: a prompt or a task file to its verdict."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from remit.commands import options
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+EPILOG = """Exit codes: 0 done; 1 bug; 2 usage; 3 unmet (finished, but something promised does not hold);
+4 refused (stopped on an ask, or --on-deny fail); 5 provider; 6 busy (queue it again); 7 budget;
+8 preflight (model, key or price missing); 9 environment (disk, directory); 130/143 signal; 141 stdout closed."""
+
+
+@app.command(epilog=EPILOG)
+def run(
+    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The prompt; - reads stdin.")] = None,
+    task: options.Task = None,
+    policy: options.Policies = None,
+    approvals: options.Approvals = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="DIR", help="The run's directory, artifacts included.")
+    ] = None,
+    model: options.Model = None,
+    output_format: options.OutputFormat = "text",
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", "-i", metavar="KEY=VALUE", help="An input of the task.")
+    ] = None,
+    prompt_file: Annotated[
+        str | None, typer.Option("--prompt-file", metavar="FILE", help="File of the prompt; - reads stdin.")
+    ] = None,
+    stdin: Annotated[
+        bool | None,
+        typer.Option("--stdin/--no-stdin", " /-n", help="Read stdin to its end, or never.", show_default=False),
+    ] = None,
+    tools: options.Tools = None,
+    allow: options.Allow = None,
+    deny: options.Deny = None,
+    workspace: options.Workspace = None,
+    on_ask: options.OnAsk = None,
+    on_deny: options.OnDeny = None,
+    example: Annotated[str | None, typer.Option("--example", metavar="NAME", help="Run a packaged example.")] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="FILE", help="Record the model's answers, for -m replay/FILE.")
+    ] = None,
+    quiet: options.Quiet = False,
+    max_turns: options.MaxTurns = None,
+    max_seconds: options.MaxSeconds = None,
+    max_tokens: options.MaxTokens = None,
+    max_usd: options.MaxUsd = None,
+    max_calls: options.MaxCalls = None,
+    max_network_requests: options.MaxNetworkRequests = None,
+    max_artifact_bytes: options.MaxArtifactBytes = None,
+    max_artifacts_total_bytes: options.MaxArtifactsTotalBytes = None,
+) -> None:
+    """Run a task or a prompt to its verdict.
+
+    Without a task file the model may list, read and search the current directory, nothing else."""
+    from remit import wiring
+    from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
+    from remit.commands.stdin import stdin_reader
+    from remit.config.resolve import RunFlags, build_spec
+    from remit.config.resume import with_command
+    from remit.config.settings import load_settings
+    from remit.tools.registry import tool_effects
+
+    watch = Watch()
+    catch_signals(watch)
+    environ = dict(os.environ)
+    settings = load_settings(environ)
+    flags = RunFlags(
+        task=task,
+        prompt=prompt,
+        prompt_file=prompt_file,
+        model=model,
+        inputs=tuple(inputs or ()),
+        tools=None if tools is None else tuple(tools),
+        allow=tuple(allow or ()),
+        deny=tuple(deny or ()),
+        limits=options.limits(
+            turns=max_turns,
+            seconds=max_seconds,
+            tokens=max_tokens,
+            usd=max_usd,
+            calls=max_calls,
+            network_requests=max_network_requests,
+            artifact_bytes=max_artifact_bytes,
+            artifacts_total_bytes=max_artifacts_total_bytes,
+        ),
+        policies=tuple(policy or ()),
+        approvals=approvals,
+        workspace=workspace,
+        on_ask=on_ask,
+        on_deny=on_deny,
+        stdin=stdin,
+    )
+    if example is not None:
+        from remit.commands.example import with_example
+
+        flags = with_example(flags, example, settings)
+    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), os.getcwd())
+    spec = wiring.with_memory(with_command(spec, flags, os.getcwd()), settings)
+    heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
+    ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ), record=record or "")
+    leave(drive(ready, watch))

@@ -1,0 +1,68 @@
+"""The stdin rule: data that is offered is taken, and nobody is waited for for ever."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+FIRST_BYTE_SECONDS = 5.0
+
+StdinState = Literal["none", "read", "skipped", "ignored"]
+
+
+@dataclass(frozen=True)
+class Stdin:
+    """What came from standard input. `skipped`: a pipe was there and nobody wrote to it in time."""
+
+    data: bytes
+    state: StdinState
+
+
+def stdin_reader() -> Callable[[Literal["never", "offered", "whole"]], Stdin]:
+    """How `build_spec` asks for standard input."""
+
+    def read(wish: Literal["never", "offered", "whole"]) -> Stdin:
+        return read_stdin(required=wish == "whole", ignored=wish == "never")
+
+    return read
+
+
+def read_stdin(*, required: bool, ignored: bool, fd: int = 0, first_byte_seconds: float = FIRST_BYTE_SECONDS) -> Stdin:
+    """Read standard input by the rule.
+
+    required: read to the end whatever it takes (no prompt, `-`, `--stdin`); otherwise the first byte
+    of a pipe is awaited `first_byte_seconds`. ignored: never read. A terminal is never read.
+    """
+    if ignored:
+        return Stdin(b"", "ignored")
+    try:
+        mode = os.fstat(fd).st_mode
+    except OSError:
+        return Stdin(b"", "none")
+    if os.isatty(fd):
+        return Stdin(b"", "none")
+    may_block = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    if may_block and not required and not _ready(fd, first_byte_seconds):
+        sys.stderr.write(
+            f"remit: nothing came on stdin within {first_byte_seconds:g} s; going on without it (-n never waits)\n"
+        )
+        return Stdin(b"", "skipped")
+    data = _read_all(fd)
+    return Stdin(data, "read" if data else "none")
+
+
+def _ready(fd: int, seconds: float) -> bool:
+    readable, _, _ = select.select([fd], [], [], seconds)
+    return bool(readable)
+
+
+def _read_all(fd: int) -> bytes:
+    pieces = []
+    while piece := os.read(fd, 1 << 20):
+        pieces.append(piece)
+    return b"".join(pieces)
