@@ -80,6 +80,7 @@ class ErrorCode(StrEnum):
     TOO_MANY_REDIRECTS = "too_many_redirects"
     DNS_FAILED = "dns_failed"
     CONNECT_FAILED = "connect_failed"
+    TLS_FAILED = "tls_failed"
     HTTP_ERROR = "http_error"
     RESPONSE_TOO_LARGE = "response_too_large"
     RESPONSE_INVALID = "response_invalid"
