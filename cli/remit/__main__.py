@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+
+def hold_standard_streams() -> None:
+    """Open /dev/null on each standard descriptor that is closed, so that no file of ours lands there."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            # Read-only for all three: a write to a stdout that was closed stays an error.
+            os.open(os.devnull, os.O_RDONLY)
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    hold_standard_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from remit import __version__
 

@@ -17,7 +17,7 @@ import msgspec
 from remit import __version__
 from remit.base.calls import Call, RuleRef
 from remit.base.errors import PreflightFault, UsageFault
-from remit.base.events import Init
+from remit.base.events import Init, Notice
 from remit.base.ports import Listener, Provider, Step
 from remit.base.records import (
     ArtifactWritten,
@@ -71,13 +71,22 @@ class SystemClock:
 @dataclass(frozen=True)
 class Ports:
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
-    the guarded client of fetch tools from the allowed ports."""
+    the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record."""
 
     environ: Mapping[str, str]
     clock: SystemClock = field(default_factory=SystemClock)
     new_uuid: Callable[[], str] = lambda: str(uuid.uuid4())
     random_bytes: Callable[[int], bytes] = secrets.token_bytes
     web_client: Callable[..., Any] | None = None
+    followers: tuple[Callable[[Record], None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Who hears the events. stdout: a failure there ends the run."""
+
+    stdout: Sequence[Listener] = ()
+    beside: Sequence[Listener] = ()
 
 
 @dataclass
@@ -205,7 +214,7 @@ def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
 
 
 def start(
-    spec: RunSpec, settings: Settings, out: str | None, listeners: Sequence[Listener], ports: Ports, *, record: str = ""
+    spec: RunSpec, settings: Settings, out: str | None, listeners: Listeners, ports: Ports, *, record: str = ""
 ) -> ReadyRun:
     """A new run, everything checked that can be known before the model is asked.
 
@@ -226,7 +235,7 @@ def resume(
     directory: RunDir,
     change: Callable[[RunSpec], RunSpec],
     settings: Settings,
-    listeners: Sequence[Listener],
+    listeners: Listeners,
     ports: Ports,
 ) -> ReadyRun:
     """Take a run up where its journal ends. `change` gives the spec to go on with, from the one the
@@ -311,7 +320,7 @@ def _ready(
     settings: Settings,
     directory: RunDir,
     parts: _Parts,
-    listeners: Sequence[Listener],
+    listeners: Listeners,
     ports: Ports,
     session_id: str,
     records: Sequence[Record],
@@ -323,12 +332,14 @@ def _ready(
     decisions = DecisionLog(directory.decisions_path)
     decisions.rebuild(records)
     events = EventLog(directory.events_path)
-    journal = FileJournal(directory.journal_path, followers=(decisions, StatusFollower(directory)))
-    emitter = Emitter([events, *listeners], encode_line, session_id, ports.new_uuid, ports.clock)
+    journal = FileJournal(directory.journal_path, followers=(decisions, StatusFollower(directory), *ports.followers))
+    emitter = Emitter(
+        listeners.stdout, [events, *listeners.beside], encode_line, session_id, ports.new_uuid, ports.clock
+    )
     recorder = Recorder(journal, state, emitter, ports.clock)
     recorder.record(first)
     hands = Hands(spec, settings, directory, parts, recorder, ports)
-    notices = hands.artifacts.rebuild(records)
+    notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, WorkspaceWorld(parts.root), arguments_digest, _paste)
     dispatch = Dispatch(spec, parts.offer.tools, gate, hands, recorder)
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
@@ -336,8 +347,9 @@ def _ready(
         parts.provider, system_prompt(spec, parts.offer.tools), specs, _prices(spec, parts.provider), recorder
     )
     finish = Finish(spec.expect, recorder, _check_runner(spec, dispatch))
-    init = _init(spec, directory, parts, resumed=bool(records), notices=notices)
-    run = Run(spec, parts.provider, parts.offer.tools, dispatch, asker, finish, recorder, init)
+    init = _init(spec, directory, parts, resumed=bool(records))
+    told = [Notice(kind="run_directory", text=text) for text in notices]
+    run = Run(spec, parts.provider, parts.offer.tools, dispatch, asker, finish, recorder, init, told)
     return ReadyRun(
         run, directory, journal, [directory.close, journal.close, decisions.close, events.close, parts.root.close]
     )
@@ -367,10 +379,8 @@ def _paste(call: Call, resources: Sequence[Resource], rule: RuleRef) -> str:
     return paste_entry(Pending(call.tool, call.arguments, tuple(resources), f"{rule.why} [{rule.source} {rule.where}]"))
 
 
-def _init(spec: RunSpec, directory: RunDir, parts: _Parts, *, resumed: bool, notices: Sequence[str]) -> Init:
+def _init(spec: RunSpec, directory: RunDir, parts: _Parts, *, resumed: bool) -> Init:
     provider = parts.provider
-    layers = {"sandbox": "none: checks run unconfined"}
-    layers |= {f"artifact_{index}": notice for index, notice in enumerate(notices, 1)}
     return Init(
         cwd=spec.workspace,
         model=provider.model,
@@ -384,9 +394,21 @@ def _init(spec: RunSpec, directory: RunDir, parts: _Parts, *, resumed: bool, not
         stdin=spec.stdin,
         resumed=resumed,
         limits={key: value for key, value in msgspec.to_builtins(spec.limits).items() if value is not None},
-        layers=layers,
+        layers={"sandbox": "none: checks run unconfined"},
         withheld_tools=parts.offer.withheld,
     )
+
+
+def _directory_notices(directory: RunDir) -> list[str]:
+    """What opening the run directory brought to light."""
+    notices = []
+    if directory.archived:
+        notices.append(f"the run {directory.archived}, which lay here, is now in earlier/{directory.archived}")
+    if directory.repaired:
+        notices.append(f"the journal ended in a torn record; {directory.repaired} bytes were dropped")
+    if directory.unregistered:
+        notices.append(f"`remit runs` will not list this run: {directory.unregistered}")
+    return notices
 
 
 def _digest(plain: dict[str, Any]) -> str:

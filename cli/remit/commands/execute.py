@@ -15,7 +15,7 @@ from remit.commands.options import Format
 from remit.engine.run import Run
 from remit.stream.human import Human, wants_color
 from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
-from remit.wiring import ReadyRun
+from remit.wiring import Listeners, ReadyRun
 
 STDOUT, STDERR = 1, 2
 
@@ -52,7 +52,7 @@ class Watch:
             self.run.hold_deadline()
 
 
-def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str], watch: Watch) -> list[Listener]:
+def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str], watch: Watch) -> Listeners:
     """Who hears of a run: stdout by its format, and people on stderr."""
     writer = StdoutWriter(STDOUT, watch.on_stall)
     by_format: dict[str, Callable[[], Listener]] = {
@@ -61,7 +61,7 @@ def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str],
         "stream-json": lambda: StreamJson(writer),
     }
     human = Human(STDERR, quiet=quiet, color=wants_color(environ, _terminal(STDERR)))
-    return [by_format[output_format](), human]
+    return Listeners([by_format[output_format]()], [human])
 
 
 def drive(ready: ReadyRun, watch: Watch) -> int:

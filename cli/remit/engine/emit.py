@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
 
-from remit.base.events import Event
+from remit.base.errors import RemitError
+from remit.base.events import Event, Result
 from remit.base.ports import Clock, Listener
 
 
 class Emitter:
-    """Stamps `session_id` and `uuid` and hands each event to the listeners."""
+    """Stamps `session_id` and `uuid` and hands each event to the listeners.
+
+    stdout: those whose failure ends the run. beside: the others, who hear after them."""
 
     def __init__(
         self,
-        listeners: Sequence[Listener],
+        stdout: Sequence[Listener],
+        beside: Sequence[Listener],
         encode: Callable[[Event], bytes],
         session_id: str,
         new_uuid: Callable[[], str],
         clock: Clock,
     ) -> None:
-        self._listeners = listeners
+        self._stdout = stdout
+        self._beside = beside
         self._encode = encode
         self.session_id = session_id
         self._new_uuid = new_uuid
         self._clock = clock
 
     def emit(self, event: Event) -> None:
+        self._tell(event, (*self._stdout, *self._beside))
+
+    def finish(self, result: Result, corrected: Callable[[RemitError], Result]) -> Result:
+        """Tell the terminal line. When stdout cannot take it, that is how the run ended: the others
+        hear the corrected result, which is returned."""
+        try:
+            self._tell(result, self._stdout)
+        except RemitError as late:
+            result = corrected(late)
+        for listener in self._beside:
+            # A log that is full at the last line takes nothing from what was done and told.
+            with suppress(RemitError):
+                self._tell(result, (listener,))
+        return result
+
+    def _tell(self, event: Event, listeners: Sequence[Listener]) -> None:
         event.session_id = self.session_id
-        event.uuid = self._new_uuid()
+        event.uuid = event.uuid or self._new_uuid()
         line = self._encode(event)
-        for listener in self._listeners:
+        for listener in listeners:
             listener.on_event(event, line)
 
     def timestamp(self) -> str:

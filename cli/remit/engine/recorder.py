@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import msgspec
 
-from remit.base.events import ArtifactPublished, Event, PlanUpdated, User
+from remit.base.errors import RemitError
+from remit.base.events import ArtifactPublished, Event, PlanUpdated, Result, User
 from remit.base.ports import Clock, Journal
 from remit.base.records import ArtifactWritten, CallSettled, PlanSet, Record, Spent
 from remit.engine.emit import Emitter
@@ -32,6 +34,11 @@ class Recorder:
     def emit(self, event: Event) -> None:
         with self._lock:
             self._emitter.emit(event)
+
+    def finish(self, result: Result, corrected: Callable[[RemitError], Result]) -> Result:
+        """Tell the terminal line; the result that was told in the end."""
+        with self._lock:
+            return self._emitter.finish(result, corrected)
 
     def timestamp(self) -> str:
         return self._emitter.timestamp()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -39,6 +39,7 @@ class Run:
         finish: Finish,
         recorder: Recorder,
         init: Init,
+        notices: Sequence[Notice] = (),
     ) -> None:
         self._spec = spec
         self._provider = provider
@@ -48,6 +49,7 @@ class Run:
         self._finish = finish
         self._recorder = recorder
         self._init = init
+        self._notices = notices
         self._began = recorder.clock.monotonic()
         self._before = recorder.state.elapsed
         self._task: asyncio.Task[None] | None = None
@@ -109,6 +111,8 @@ class Run:
     async def _prompt(self) -> None:
         recorder, state = self._recorder, self._recorder.state
         recorder.emit(self._init)
+        for notice in self._notices:
+            recorder.emit(notice)
         if not state.user_turns:
             recorder.record(UserSaid(self._spec.prompt))
         self._settle_interrupted()
@@ -170,13 +174,7 @@ class Run:
         )
 
     def _end(self, error: RemitError | None) -> Result:
-        result = self._conclude(error)
-        try:
-            self._recorder.emit(result)
-        except RemitError as late:
-            # The reader of stdout left before the last line: that is how the run ended, then.
-            result = self._conclude(late)
-        return result
+        return self._recorder.finish(self._conclude(error), self._conclude)
 
     def _conclude(self, error: RemitError | None) -> Result:
         result = self._result(error)
