@@ -41,9 +41,28 @@ EXIT_CODES: dict[Verdict, int] = {
     Verdict.ENVIRONMENT: 9,
 }
 
+SIGHUP_EXIT = 129
 SIGINT_EXIT = 130
 SIGPIPE_EXIT = 141
 SIGTERM_EXIT = 143
+
+EXIT_MEANINGS: dict[int, str] = {
+    0: "the model finished and all that the task promised holds",
+    1: "an internal error; the journal has it",
+    2: "bad flag, prompt or file, unknown tool; no model was asked",
+    3: "a promised artifact, output schema or check does not hold",
+    4: "stopped on an ask, or a call was refused with on_deny: fail",
+    5: "the model cannot be used: auth, bad request, retries spent",
+    6: "rate limited or overloaded; the result has the reset time",
+    7: "a limit of the run is spent; the result names it",
+    8: "model, key, price or workspace missing; no model was asked",
+    9: "disk full or directory not writable, while running",
+    SIGHUP_EXIT: "SIGHUP, after a clean end",
+    SIGINT_EXIT: "SIGINT, after a clean end",
+    SIGPIPE_EXIT: "the reader of stdout went away",
+    SIGTERM_EXIT: "SIGTERM, after a clean end",
+}
+"""Every exit code and what it says. At most 60 characters each: help and manual print them as a table."""
 
 
 class ErrorCode(StrEnum):
@@ -220,3 +239,8 @@ def exit_code(error: RemitError | None) -> int:
     if isinstance(error, Stopped):
         return error.exit_code
     return EXIT_CODES[error.verdict]
+
+
+def exit_word(code: int) -> str:
+    """The verdict that ends in this exit code."""
+    return next((verdict.value for verdict, each in EXIT_CODES.items() if each == code), Verdict.STOPPED.value)

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from remit.base.errors import RemitError, exit_code
+from remit.base.errors import EXIT_CODES, RemitError, exit_code
 
 COMMANDS: dict[str, str] = {
     "run": "Run a task or a prompt to its verdict.",
@@ -28,9 +28,7 @@ COMMANDS: dict[str, str] = {
 """Subcommand and its line in the help. `remit.commands.NAME` holds it as `app`."""
 
 HELP = "Run an LLM agent where nobody is watching: task file in, artifacts and an honest verdict out."
-EPILOG = (
-    "Exit codes: 0 done, 1 bug, 2 usage, 3 unmet, 4 refused, 5 provider, 6 busy, 7 budget, 8 preflight, 9 environment."
-)
+EPILOG = f"Exit codes: {', '.join(f'{code} {verdict}' for verdict, code in EXIT_CODES.items())}."
 
 
 class LazyGroup(TyperGroup):

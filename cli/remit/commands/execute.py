@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
 
-from remit.base.errors import SIGINT_EXIT, SIGTERM_EXIT, Stopped
+from remit.base.errors import SIGHUP_EXIT, SIGINT_EXIT, SIGTERM_EXIT, Stopped
 from remit.base.ports import Listener
 from remit.commands.options import Format
 from remit.engine.run import Run
@@ -19,7 +19,7 @@ from remit.wiring import Listeners, ReadyRun
 
 STDOUT, STDERR = 1, 2
 
-SIGNALS = {signal.SIGINT: SIGINT_EXIT, signal.SIGTERM: SIGTERM_EXIT, signal.SIGHUP: 128 + signal.SIGHUP}
+SIGNALS = {signal.SIGINT: SIGINT_EXIT, signal.SIGTERM: SIGTERM_EXIT, signal.SIGHUP: SIGHUP_EXIT}
 
 
 class Watch:

@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from remit.base.errors import EXIT_MEANINGS, exit_word
 from remit.commands import options
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-EPILOG = """Exit codes: 0 done; 1 bug; 2 usage; 3 unmet (finished, but something promised does not hold);
-4 refused (stopped on an ask, or --on-deny fail); 5 provider; 6 busy (queue it again); 7 budget;
-8 preflight (model, key or price missing); 9 environment (disk, directory); 130/143 signal; 141 stdout closed."""
+# The mark keeps the lines of the table as they are.
+EPILOG = "\b\nExit codes:\n" + "\n".join(
+    f"  {code:>3} {exit_word(code):<11} {meaning}" for code, meaning in EXIT_MEANINGS.items()
+)
 
 
 @app.command(epilog=EPILOG)
