@@ -8,6 +8,7 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -16,8 +17,8 @@ import msgspec
 
 from remit import __version__
 from remit.base.calls import Call, RuleRef
-from remit.base.errors import PreflightFault, UsageFault
-from remit.base.events import Init, Notice
+from remit.base.errors import PreflightFault, RemitError, UsageFault
+from remit.base.events import Init, Notice, Result
 from remit.base.ports import Listener, Provider, Step
 from remit.base.records import (
     ArtifactWritten,
@@ -98,6 +99,13 @@ class ReadyRun:
     journal: FileJournal
     closers: list[Callable[[], None]]
 
+    def leave_status(self, result: Result) -> None:
+        """Let `run.json` say how the run ended, also where the journal could not take its last record."""
+        if self.directory.status.status == "running":
+            ended = PromptEnded(result.verdict, result.exit_code, result.resumable, msgspec.to_builtins(result))
+            with suppress(RemitError):
+                StatusFollower(self.directory, SystemClock())(ended)
+
     def close(self) -> None:
         for closer in reversed(self.closers):
             closer()
@@ -172,10 +180,19 @@ def _wanted(spec: RunSpec) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def current_directory() -> str:
+    """Raises PreflightFault when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError as problem:
+        what = f"the current directory cannot be used: {problem.strerror}"
+        raise PreflightFault(what, hint="change to one that exists", kind="no_directory") from None
+
+
 def spec_without_prompt(flags: RunFlags, settings: Settings) -> RunSpec:
     """The spec of a run with these flags whose prompt is not known. Raises Faults."""
     flags = msgspec.structs.replace(flags, prompt="(no prompt)")
-    return build_spec(flags, settings, registry.tool_effects(), lambda wish: _NoStdin(), os.getcwd())
+    return build_spec(flags, settings, registry.tool_effects(), lambda wish: _NoStdin(), current_directory())
 
 
 @dataclass(frozen=True)
@@ -332,7 +349,9 @@ def _ready(
     decisions = DecisionLog(directory.decisions_path)
     decisions.rebuild(records)
     events = EventLog(directory.events_path)
-    journal = FileJournal(directory.journal_path, followers=(decisions, StatusFollower(directory), *ports.followers))
+    journal = FileJournal(
+        directory.journal_path, followers=(decisions, StatusFollower(directory, ports.clock), *ports.followers)
+    )
     emitter = Emitter(
         listeners.stdout, [events, *listeners.beside], encode_line, session_id, ports.new_uuid, ports.clock
     )
@@ -420,8 +439,9 @@ def _digest(plain: dict[str, Any]) -> str:
 class StatusFollower:
     """Keeps `run.json` in step with the journal: a prompt's end is the status."""
 
-    def __init__(self, directory: RunDir) -> None:
+    def __init__(self, directory: RunDir, clock: SystemClock) -> None:
         self._directory = directory
+        self._clock = clock
 
     def __call__(self, record: Record) -> None:
         if not isinstance(record, PromptEnded):
@@ -432,7 +452,7 @@ class StatusFollower:
             verdict=record.verdict,
             exit_code=record.exit_code,
             resumable=record.resumable,
-            ended=time.time(),
+            ended=self._clock.now(),
             usd=result.get("total_cost_usd"),
             error="; ".join(result.get("errors") or []),
             counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from remit.base.errors import EXIT_CODES, RemitError, exit_code
+from remit.base.errors import EXIT_CODES, SIGINT_EXIT, SIGPIPE_EXIT, RemitError
 
 COMMANDS: dict[str, str] = {
     "run": "Run a task or a prompt to its verdict.",
@@ -96,8 +96,11 @@ def run_app(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader of stdout is gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return SIGPIPE_EXIT
+    except KeyboardInterrupt:
+        return SIGINT_EXIT
+    except Exception as bug:
+        from remit.commands.output import report_bug
+
+        return report_bug(bug, argv)
     return 0
-
-
-__all__ = ["COMMANDS", "exit_code", "root", "run_app"]

@@ -32,17 +32,17 @@ class Watch:
 
     def attach(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
         self.run, self._loop = run, loop
-        if self._seen is not None:
-            run.stop(self._seen)
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """The first signal ends the run cleanly, the second at once."""
+        """The first signal ends the run cleanly, the second at once. Before there is a run it ends
+        whatever is going on, such as the wait for stdin."""
         if self._seen is not None:
             os._exit(SIGNALS[signal.Signals(number)])
         name = signal.Signals(number).name
         self._seen = Stopped(f"stopped by {name}", SIGNALS[signal.Signals(number)], kind=name.lower())
-        if self._loop is not None and self.run is not None:
-            self._loop.call_soon_threadsafe(self.run.stop, self._seen)
+        if self._loop is None or self.run is None:
+            raise self._seen
+        self._loop.call_soon_threadsafe(self.run.stop, self._seen)
 
     def on_stall(self, waited: float) -> None:
         """The reader of stdout takes nothing: a signal or the deadline still ends the run."""
@@ -65,22 +65,27 @@ def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str],
 
 
 def drive(ready: ReadyRun, watch: Watch) -> int:
-    """Run to the end and return the exit code."""
+    """Run to the end and return the exit code. The process is expected to end with it: the loop's
+    threads, one of which may be stuck, are not waited for."""
+    loop = asyncio.new_event_loop()
     try:
-        return asyncio.run(_drive(ready.run, watch))
+        return loop.run_until_complete(_drive(ready, watch, loop))
     finally:
         ready.close()
 
 
-async def _drive(run: Run, watch: Watch) -> int:
-    watch.attach(run, asyncio.get_running_loop())
-    return (await run.go()).exit_code
+async def _drive(ready: ReadyRun, watch: Watch, loop: asyncio.AbstractEventLoop) -> int:
+    watch.attach(ready.run, loop)
+    result = await ready.run.go()
+    ready.leave_status(result)
+    return result.exit_code
 
 
 def catch_signals(watch: Watch) -> None:
-    """From here on a signal ends the run cleanly. A hangup that is ignored (nohup) stays ignored."""
+    """From here on a signal ends the run cleanly. A hangup or interrupt that is ignored (nohup, a job
+    in the background) stays ignored."""
     for number in SIGNALS:
-        if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+        if number != signal.SIGTERM and signal.getsignal(number) is signal.SIG_IGN:
             continue
         signal.signal(number, watch.on_signal)
 

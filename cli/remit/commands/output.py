@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from remit.base.errors import RemitError, Stopped, UsageFault, exit_code
+from remit.base.errors import RemitError, UsageFault, exit_code
 
 JSON_FORMATS = frozenset({"json", "stream-json"})
 
@@ -14,7 +14,7 @@ def report_error(error: RemitError, argv: Sequence[str]) -> int:
     """Print an error that ended the command before a prompt started; the exit code."""
     write_stderr(f"error: {error}\n")
     code = exit_code(error)
-    if wants_json(argv) and not isinstance(error, Stopped):
+    if wants_json(argv):
         _write_result(error)
     return code
 
@@ -23,6 +23,15 @@ def report_usage(argv: Sequence[str]) -> None:
     """The result line of a bad command line; its text is on stderr already."""
     if wants_json(argv):
         _write_result(UsageFault("bad command line", hint="see stderr, or `remit run --help`"))
+
+
+def report_bug(bug: Exception, argv: Sequence[str]) -> int:
+    """Print the traceback of a fault of ours that no run could tell of; the exit code."""
+    import traceback
+
+    write_stderr("".join(traceback.format_exception(bug)))
+    what = f"a fault of remit itself: {type(bug).__name__}: {bug}"
+    return report_error(RemitError(what, hint="please report it with the traceback above", kind="bug"), argv)
 
 
 def write_stderr(text: str) -> None:

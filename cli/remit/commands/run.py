@@ -104,8 +104,9 @@ def run(
         from remit.commands.example import with_example
 
         flags = with_example(flags, example, settings)
-    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), os.getcwd())
-    spec = wiring.with_memory(with_command(spec, flags, os.getcwd()), settings)
+    here = wiring.current_directory()
+    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here)
+    spec = wiring.with_memory(with_command(spec, flags, here), settings)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
     ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ), record=record or "")
     leave(drive(ready, watch))

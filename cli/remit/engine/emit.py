@@ -35,7 +35,11 @@ class Emitter:
         self._clock = clock
 
     def emit(self, event: Event) -> None:
-        self._tell(event, (*self._stdout, *self._beside))
+        try:
+            self._tell(event, self._stdout)
+        finally:
+            # The log misses nothing when the reader of stdout leaves.
+            self._tell(event, self._beside)
 
     def finish(self, result: Result, corrected: Callable[[RemitError], Result]) -> Result:
         """Tell the terminal line. When stdout cannot take it, that is how the run ended: the others

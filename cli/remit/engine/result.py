@@ -66,7 +66,7 @@ def build_result(
             "output_tokens": state.usage.output,
         },
         modelUsage=state.model_usage,
-        permission_denials=[_denial(denial) for denial in state.denials],
+        permission_denials=[_denial(denial) for denial in state.denials.values()],
         pending=_pending(state),
         unmet=error.unmet if isinstance(error, Unmet) else [],
         artifacts=[msgspec.to_builtins(artifact) for artifact in state.artifacts.values()],
@@ -118,5 +118,5 @@ def _denial(denial: Denial) -> dict[str, object]:
 def _pending(state: State) -> list[dict[str, object]]:
     if state.pending is None:
         return []
-    asked = {state.open[key].call.id for key in state.pending.asked if key in state.open}
-    return [_denial(denial) for denial in state.denials if denial.call_id in asked]
+    waiting = (key for key in state.pending.asked if key in state.open)
+    return [_denial(state.denials[key]) for key in waiting if key in state.denials]

@@ -73,10 +73,8 @@ class Run:
 
     async def go(self) -> Result:
         """Run to the end. Never raises for anything that happens on the way."""
-        self._task = asyncio.create_task(self._prompt())
-        error = await self._outcome(self._task)
-        await self._provider.close()
-        return self._end(error)
+        self._task = asyncio.create_task(self._work())
+        return self._end(await self._outcome(self._task))
 
     async def _outcome(self, task: asyncio.Task[None]) -> RemitError | None:
         """How the prompt ended: the one value that result line and exit code derive from."""
@@ -108,6 +106,12 @@ class Run:
             # The journal itself is gone: the result still has to be told.
             self._init.layers["journal"] = second.what
 
+    async def _work(self) -> None:
+        try:
+            await self._prompt()
+        finally:
+            await self._provider.close()
+
     async def _prompt(self) -> None:
         recorder, state = self._recorder, self._recorder.state
         recorder.emit(self._init)
@@ -119,8 +123,8 @@ class Run:
         while True:
             if state.open:
                 await self._dispatch.perform([opened.call for opened in state.open.values()])
-                if self._finish.settled():
-                    break
+            elif self._finish.settled():
+                break
             elif state.wants_answer():
                 await self._asker.ask(self.elapsed())
             else:

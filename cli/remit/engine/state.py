@@ -66,13 +66,14 @@ class State:
     api_seconds: float = 0.0
     open: dict[str, OpenCall] = field(default_factory=dict)
     call_ids: set[str] = field(default_factory=set)
+    interrupted_checks: set[str] = field(default_factory=set)
     stop: str | None = None
     final_text: str = ""
     artifacts: dict[str, ArtifactWritten] = field(default_factory=dict)
     plan: PlanSet | None = None
     output: OutputSubmitted | None = None
     output_attempts: int = 0
-    denials: list[Denial] = field(default_factory=list)
+    denials: dict[str, Denial] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     model_usage: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -83,6 +84,7 @@ class State:
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.limits)
+        self._cut = False
         self._calls: dict[str, Call] = {}
         self._results: dict[str, ResultBlock] = {}
 
@@ -118,7 +120,9 @@ class State:
         self.elapsed += record.seconds
         self.api_seconds += record.seconds
         self.stop = record.stop
-        self.final_text = record.message.text()
+        # An answer that goes on where the last one was cut is one answer with it.
+        self.final_text = (self.final_text if self._cut else "") + record.message.text()
+        self._cut = record.stop == "max_tokens" and not record.message.calls()
         self.usage = self.usage + record.usage
         self.ledger.answer(record.usage, record.usd)
         self._book_model(record)
@@ -133,33 +137,35 @@ class State:
         decision = record.decision
         if record.key in self.open:
             self.open[record.key].approval = record.approval if record.allowed else ""
-        self.denials = [denial for denial in self.denials if denial.call_id != record.id]
+        # A call that waited and was checked again has one standing: the last.
+        self.denials.pop(record.key, None)
         if record.allowed:
             return
         call = self._calls.get(record.key)
-        self.denials.append(
-            Denial(
-                tool=record.tool,
-                call_id=record.id,
-                arguments=call.arguments if call else "{}",
-                decide=decision.decide,
-                source=decision.rule.source,
-                rule=record.approval or decision.rule.where,
-                why=decision.rule.why,
-                resource=decision.resource.name if decision.resource else "",
-            )
+        self.denials[record.key] = Denial(
+            tool=record.tool,
+            call_id=record.id,
+            arguments=call.arguments if call else "{}",
+            decide=decision.decide,
+            source=decision.rule.source,
+            rule=record.approval or decision.rule.where,
+            why=decision.rule.why,
+            resource=decision.resource.name if decision.resource else "",
         )
 
     @apply.register
     def _(self, record: CallStarted) -> None:
         if record.key in self.open:
             self.open[record.key].started = True
+        else:
+            self.interrupted_checks.add(record.key)
 
     @apply.register
     def _(self, record: CallSettled) -> None:
         self._count(record.outcome)
         opened = self.open.pop(record.key, None)
         if opened is None:
+            self.interrupted_checks.discard(record.key)
             return
         self.ledger.calls += 1
         self._results[record.key] = ResultBlock(record.id, record.content, is_error=not record.outcome.ok)

@@ -40,6 +40,7 @@ class _Answer:
     """What has arrived of an answer."""
 
     blocks: list[AnswerBlock] = field(default_factory=list)
+    call_ids: set[str] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
     stop: StopReason | None = None
 
@@ -117,10 +118,10 @@ class Asker:
             return TextBlock(scrub(block.text))
         if isinstance(block, ThinkingBlock):
             return block
-        taken = {other.id for other in answer.blocks if isinstance(other, CallBlock)} | self._recorder.state.call_ids
         call_id = scrub(block.id)
-        if not call_id or call_id in taken:
+        if not call_id or call_id in answer.call_ids or call_id in self._recorder.state.call_ids:
             call_id = f"call_{turn}_{len(answer.blocks) + 1}"
+        answer.call_ids.add(call_id)
         return CallBlock(call_id, scrub(block.tool), scrub(block.arguments))
 
     def _line(self, block: AnswerBlock, turn: int) -> Assistant:
