@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import time
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -181,14 +182,20 @@ def test_nothing_is_kept_of_no_bytes(tmp_path: Path) -> None:
 
 
 def test_a_flood_is_read_on_and_let_go(tmp_path: Path) -> None:
-    finished = sh(tmp_path, "yes | head -c 200000000; echo end >&2", max_bytes=1000)
+    tracemalloc.start()
+    try:
+        finished = sh(tmp_path, "yes | head -c 200000000; echo end >&2", max_bytes=1000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000
     assert finished.stdout == b"y\n" * 500
     assert finished.stderr == b"end\n"
     assert (finished.exit_code, finished.truncated) == (0, True)
 
 
 def test_a_flood_without_end_meets_the_time_limit(tmp_path: Path) -> None:
-    finished = run(tmp_path, "yes", seconds=0.3, max_bytes=1000)
+    finished = run(tmp_path, "yes", seconds=1, max_bytes=1000)
     assert finished == Finished(None, b"y\n" * 500, b"", True)
 
 
@@ -198,23 +205,23 @@ def test_death_by_a_signal_is_an_exit_code(tmp_path: Path) -> None:
 
 def test_time_limit_asks_first(tmp_path: Path) -> None:
     began = time.monotonic()
-    finished = sh(tmp_path, "trap 'echo bye; exit 7' TERM; echo up; sleep 60 & wait", seconds=0.5)
+    finished = sh(tmp_path, "trap 'echo bye; exit 7' TERM; echo up; sleep 60 & wait", seconds=1)
     assert finished.exit_code is None
     assert finished.stdout == b"up\nbye\n"
-    assert time.monotonic() - began < 0.5 + GRACE_SECONDS
+    assert time.monotonic() - began < 1 + GRACE_SECONDS
 
 
 def test_time_limit_kills_what_does_not_listen(tmp_path: Path) -> None:
     began = time.monotonic()
-    finished = sh(tmp_path, "trap '' TERM; echo $$; while :; do sleep 0.05; done", seconds=0.3)
+    finished = sh(tmp_path, "trap '' TERM; echo $$; while :; do sleep 0.05; done", seconds=1)
     took = time.monotonic() - began
     assert finished.exit_code is None
-    assert 0.3 + GRACE_SECONDS <= took < 0.3 + GRACE_SECONDS + 3
+    assert 1 + GRACE_SECONDS <= took < 1 + GRACE_SECONDS + 10
     assert ends(int(finished.stdout))
 
 
 def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
-    finished = sh(tmp_path, "(trap '' TERM; sleep 300) & echo $!; sleep 300", seconds=0.3)
+    finished = sh(tmp_path, "(trap '' TERM; sleep 300) & echo $!; sleep 300", seconds=1)
     assert finished.exit_code is None
     assert ends(int(finished.stdout))
 
