@@ -24,6 +24,11 @@ def main() -> None:
 
         sys.stdout.write(f"remit {__version__}\n")
         return
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Until a run is there to be ended cleanly, an interrupt ends the process as it ends any other.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from remit.commands.app import run_app
 
     sys.exit(run_app(sys.argv[1:]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,35 @@ class Ran:
         return results[0]
 
 
+def lines(path: Path) -> list[dict[str, Any]]:
+    """A file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def journal(run_dir: Path, kind: str = "") -> list[dict[str, Any]]:
+    """The records of a run, or those of one kind."""
+    records = lines(run_dir / "journal.jsonl")
+    return [record for record in records if not kind or record["type"] == kind]
+
+
+def ended(run_dir: Path, code: int) -> dict[str, Any]:
+    """The result of a run that ended: the same in the journal, in `events.jsonl`, in `run.json` and in
+    the exit code of its process, each of them once and last."""
+    last = journal(run_dir)[-1]
+    told = lines(run_dir / "events.jsonl")[-1]
+    status = json.loads((run_dir / "run.json").read_text())
+    assert last["type"] == "prompt_ended" and told["type"] == "result"
+    assert last["exit_code"] == told["exit_code"] == status["exit_code"] == code
+    assert last["verdict"] == told["verdict"] == status["verdict"] == status["status"]
+    assert last["resumable"] == told["resumable"] == status["resumable"]
+    return told
+
+
+def settled(run_dir: Path) -> list[tuple[str, str, bool]]:
+    """The calls of a run in the order in which they were settled: (key, tool, ok) each."""
+    return [(each["key"], each["tool"], each["outcome"]["ok"]) for each in journal(run_dir, "call_settled")]
+
+
 @dataclass
 class Home:
     """A place for runs: a home directory, state and settings nobody else uses, and a workspace `work`."""
@@ -59,6 +89,17 @@ class Home:
     def work(self) -> Path:
         return self.path / "work"
 
+    @property
+    def out(self) -> Path:
+        """A place for the one run of a test, beside the workspace: `-o {home.out}`."""
+        return self.path / "out"
+
+    @property
+    def runs(self) -> list[Path]:
+        """The run directories and pointers below the state directory."""
+        place = self.path / "state" / "runs"
+        return sorted(place.iterdir()) if place.exists() else []
+
     def write(self, name: str, content: str | bytes) -> Path:
         """A file below the workspace."""
         target = self.work / name
@@ -80,15 +121,26 @@ class Home:
         return str(target)
 
     def popen(self, *args: str, environ: Mapping[str, str] = {}, **keys: Any) -> subprocess.Popen[bytes]:
-        """Start `remit ARGS` in the workspace; stdin is empty unless given."""
+        """Start `remit ARGS`, in the workspace unless told otherwise; stdin is empty unless given."""
+        keys.setdefault("cwd", self.work)
         keys.setdefault("stdin", subprocess.DEVNULL)
         keys.setdefault("stdout", subprocess.PIPE)
         keys.setdefault("stderr", subprocess.PIPE)
-        return subprocess.Popen([*REMIT, *args], cwd=self.work, env={**self.environ, **environ}, **keys)
+        return subprocess.Popen([*REMIT, *args], env={**self.environ, **environ}, **keys)
 
-    def run(self, *args: str, stdin: bytes = b"", seconds: float = 60, environ: Mapping[str, str] = {}) -> Ran:
-        """Run `remit ARGS` in the workspace to its end."""
-        process = self.popen(*args, environ=environ, stdin=subprocess.PIPE)
+    @contextlib.contextmanager
+    def started(self, *args: str, **keys: Any) -> Iterator[subprocess.Popen[bytes]]:
+        """`popen` for tests that act while it runs; whatever happens, it is gone afterwards."""
+        with self.popen(*args, **keys) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    def run(self, *args: str, stdin: bytes = b"", seconds: float = 60, **keys: Any) -> Ran:
+        """Run `remit ARGS` to its end; keys as those of `popen`."""
+        process = self.popen(*args, stdin=subprocess.PIPE, **keys)
         try:
             stdout, stderr = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:

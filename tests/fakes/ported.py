@@ -1,0 +1,71 @@
+"""`remit run` with another world behind its ports, in a process of its own.
+
+    python ported.py WORLD -t TASK -m MODEL -o DIR
+
+WORLD: `broken` has a follower of the journal that fails, as a fault of ours would; `stuck` fetches pages
+in a thread that never comes back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from remit import wiring
+from remit.base.ports import Page
+from remit.base.records import Answered, Record
+from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
+from remit.commands.stdin import stdin_reader
+from remit.config.resolve import RunFlags, build_spec
+from remit.config.settings import load_settings
+from remit.tools.registry import tool_effects
+
+PROGRAM = [sys.executable, str(Path(__file__))]
+
+
+def broken(record: Record) -> None:
+    if isinstance(record, Answered):
+        raise ZeroDivisionError("a follower that breaks")
+
+
+class StuckClient:
+    """Takes the place of the guarded client. It hangs where a system call would: off the loop, deaf to
+    cancellation, in the loop's own threads."""
+
+    def __init__(self, **_: Any) -> None:
+        self.never = threading.Event()
+
+    async def get(self, *_: Any, **__: Any) -> Page:
+        import asyncio
+
+        await asyncio.to_thread(self.never.wait)
+        raise AssertionError
+
+
+WORLDS: dict[str, dict[str, Any]] = {"broken": {"followers": (broken,)}, "stuck": {"web_client": StuckClient}}
+
+
+def main(argv: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("world", choices=WORLDS)
+    parser.add_argument("-t", dest="task")
+    parser.add_argument("-m", dest="model")
+    parser.add_argument("-o", dest="out")
+    options = parser.parse_args(argv)
+    watch = Watch()
+    catch_signals(watch)
+    environ = dict(os.environ)
+    settings = load_settings(environ)
+    flags = RunFlags(task=options.task, model=options.model)
+    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), os.getcwd())
+    heard = listeners("stream-json", quiet=False, environ=environ, watch=watch)
+    ports = wiring.Ports(environ, **WORLDS[options.world])
+    leave(drive(wiring.start(spec, settings, options.out, heard, ports), watch))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
