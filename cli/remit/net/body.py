@@ -86,7 +86,7 @@ class _Compressed:
     def _take(self, data: bytes) -> bytes:
         """Decode up to the end of a member; returns what follows it."""
         if self._member is None:
-            if len(data) < 2 and not self._ended:
+            if len(data) < 2:
                 self._held = data
                 return b""
             if self._ended and (self._deflate or not data.startswith(_GZIP_MAGIC)):

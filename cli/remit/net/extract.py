@@ -261,7 +261,7 @@ class _Walk:
         self._late = late
         self._everything = everything
         self._writers = [_Writer()]
-        self._tables: list[_Table] = []
+        self._tables: list[_Table | None] = []
         self._lists: list[_List] = []
         self._leave: list[Callable[[], None]] = []
         self._preformatted: list[str] | None = None
@@ -436,10 +436,15 @@ class _Walk:
         self._leave.append(leave)
 
     def _table(self, node: LexborNode) -> None:
-        if self._preformatted is not None or len(self._tables) >= MAX_TABLES:
+        if self._preformatted is not None:
             return
-        if self._tables:
-            self._tables[-1].plain = True
+        if outer := self._own_table():
+            outer.plain = True
+        if len(self._tables) >= MAX_TABLES:
+            # Each level is copied once into the one around it; there is an end to that.
+            self._tables.append(None)
+            self._leave.append(lambda: self._tables.__delitem__(-1))
+            return
         table = _Table(node.attributes.get("role") in {"presentation", "none"})
         self._tables.append(table)
 

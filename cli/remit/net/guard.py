@@ -77,7 +77,7 @@ NOT_PUBLIC = (
 GLOBAL_IPV6 = "2000::/3"
 ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 
-_UNRESERVED = "A-Za-z0-9._~-"
+_UNRESERVED = r"A-Za-z0-9._~\-"
 _PATH = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_UNRESERVED}!$&'()*+,;=:@/]")
 _QUERY = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_UNRESERVED}!$&'()*+,;=:@/?]")
 _IS_UNRESERVED = re.compile(f"[{_UNRESERVED}]")

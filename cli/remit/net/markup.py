@@ -52,13 +52,13 @@ NESTED = _names("svg math select datalist template object applet canvas video au
 """Embedded content and form controls, dropped with everything in them."""
 
 PLAIN = _names(
-    "abbr acronym b bdi bdo big cite data del dfn em font i ins kbd label mark meter nobr output s samp slot small"
+    "abbr acronym b bdi bdo big cite data del dfn em font i ins kbd label mark meter nobr output s slot small"
     " span strike strong sub time tt u var"
 )
 """Inline elements that matter only when they hide something: their tags are not written otherwise. A
 parser would open many of them again in every block that follows."""
 
-INLINE = PLAIN | {"a", "code", "q", "sup"}
+INLINE = PLAIN | {"a", "code", "samp", "q", "sup"}
 """An end tag of one of these reaches no further up than the next element that is not one of them."""
 
 HEADINGS = _names("h1 h2 h3 h4 h5 h6")

@@ -13,8 +13,6 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import Bounds
 from remit.base.ports import Page, ToolContext, World
 from remit.base.resources import Effect, Resource
-from remit.net.charset import declared_charset
-from remit.net.extract import readable
 from remit.net.guard import DEFAULT_PORTS, MAX_URL_CHARS, check_url
 from remit.tools.contract import Tool
 from remit.workspace.decode import decode_text, looks_binary
@@ -86,6 +84,9 @@ def _facts(page: Page) -> dict[str, Any]:
 
 
 def _result(page: Page, max_bytes: int) -> dict[str, Any]:
+    from remit.net.charset import declared_charset  # a run that fetches nothing needs neither
+    from remit.net.extract import readable
+
     media_type = page.media_type or _sniffed(page.body)
     is_html = _HTML.fullmatch(media_type) is not None
     is_xml = _XML.fullmatch(media_type) is not None
