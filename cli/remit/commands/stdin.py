@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from remit.base.errors import UsageFault
+
 FIRST_BYTE_SECONDS = 5.0
 
 StdinState = Literal["none", "read", "skipped", "ignored"]
@@ -36,7 +38,8 @@ def read_stdin(*, required: bool, ignored: bool, fd: int = 0, first_byte_seconds
     """Read standard input by the rule.
 
     required: read to the end whatever it takes (no prompt, `-`, `--stdin`); otherwise the first byte
-    of a pipe is awaited `first_byte_seconds`. ignored: never read. A terminal is never read.
+    of a pipe is awaited `first_byte_seconds`. ignored: never read. A terminal is never read. Raises
+    UsageFault for what cannot be read, such as a directory.
     """
     if ignored:
         return Stdin(b"", "ignored")
@@ -63,6 +66,10 @@ def _ready(fd: int, seconds: float) -> bool:
 
 def _read_all(fd: int) -> bytes:
     pieces = []
-    while piece := os.read(fd, 1 << 20):
-        pieces.append(piece)
+    try:
+        while piece := os.read(fd, 1 << 20):
+            pieces.append(piece)
+    except OSError as problem:
+        what = f"standard input cannot be read: {problem.strerror}"
+        raise UsageFault(what, hint="-n never reads it") from None
     return b"".join(pieces)
