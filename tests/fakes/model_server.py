@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,9 +117,10 @@ Script = Iterable[Reply] | Callable[[Received], Reply]
 
 
 class ModelServer:
-    """replies: one for each request in turn, or a function of the request. After the last: HTTP 500."""
+    """replies: one for each request in turn, or a function of the request. After the last: HTTP 500.
+    tls: the server's certificate, for https."""
 
-    def __init__(self, replies: Script) -> None:
+    def __init__(self, replies: Script, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Received] = []
         self.released = threading.Event()
         self.disconnected = threading.Event()
@@ -127,11 +129,14 @@ class ModelServer:
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
         self._http = _Http(("127.0.0.1", 0), _handler_for(self))
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
     def connections(self) -> int:
@@ -172,7 +177,7 @@ class _Http(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that goes away is part of the tests, everything else is not."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
+        if not isinstance(sys.exc_info()[1], (ConnectionError, ssl.SSLError)):
             super().handle_error(request, client_address)
 
 

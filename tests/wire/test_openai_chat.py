@@ -398,23 +398,15 @@ def test_lone_surrogates_never_leave() -> None:
 
 
 def test_turns_share_their_prefix_and_a_changed_transcript_is_encoded_anew() -> None:
-    first, answer, second, other = user("one"), Message("assistant", (TextBlock("two"),)), user("three"), user("else")
-    with ModelServer([text("ok")] * 3) as server:
-        ask(
-            OpenAIChat("m", base_url=server.url),
-            request(first),
-            request(first, answer, second),
-            request(other, answer, second),
-        )
+    first, last, longer, other = user("1"), user("3"), user("3+"), user("x")
+    answer = Message("assistant", (TextBlock("2"),))
+    transcripts = [(first,), (first, answer, last), (first, answer, longer), (first,), (other, answer, last)]
+    with ModelServer([text("ok")] * 9) as server:
+        ask(OpenAIChat("m", base_url=server.url), *(request(*messages) for messages in transcripts))
         bodies = [received.raw for received in server.requests]
-        contents = [[m["content"] for m in received.body["messages"]] for received in server.requests]
-    prefix = bodies[0].partition(b"]")[0]
-    assert bodies[1].startswith(prefix)
-    assert contents == [
-        ["Be brief.", "one"],
-        ["Be brief.", "one", "two", "three"],
-        ["Be brief.", "else", "two", "three"],
-    ]
+        contents = ["".join(m["content"] for m in received.body["messages"][1:]) for received in server.requests]
+    assert bodies[1].startswith(bodies[0].partition(b"]")[0])
+    assert contents == ["1", "123", "123+", "1", "x23"]
 
 
 # -- keys and addresses ------------------------------------------------------------------------------

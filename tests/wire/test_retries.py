@@ -10,7 +10,7 @@ import pytest
 
 from fakes.asking import START, Heard, Slept, ask, hear, request
 from fakes.model_server import Cut, KeepAlive, ModelServer, Reply, Stall, delta, event, refusal, stream, text
-from remit.base.errors import PreflightFault, ProviderBusy, ProviderFault
+from remit.base.errors import ProviderBusy, ProviderFault
 from remit.base.messages import Delta, RetryPart, TextBlock
 from remit.providers.openai_chat import OpenAIChat
 from remit.providers.wire import MAX_ATTEMPTS
@@ -327,31 +327,6 @@ def test_a_redirect_is_not_followed_and_names_its_target() -> None:
     moved = Reply([], 307, {"location": "http://127.0.0.1:1/elsewhere"})
     heard = heard_from([moved])
     assert heard.fault is not None and "http://127.0.0.1:1/elsewhere" in heard.fault.what
-
-
-@pytest.mark.parametrize(
-    "url", ["", "127.0.0.1:8000/v1", "ftp://host/v1", "http://", "http://[::1", "http://h:99999/v1"]
-)
-def test_a_base_url_that_is_none_is_refused_before_any_request(url: str) -> None:
-    with pytest.raises(PreflightFault) as caught:
-        OpenAIChat("m", base_url=url)
-    assert caught.value.kind == "base_url" and "http://127.0.0.1:8000/v1" in caught.value.hint
-
-
-def test_a_proxy_from_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ModelServer([text("through the proxy")]) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        heard = ask(OpenAIChat("m", base_url="http://model.invalid/v1"), request())
-        assert proxy.requests[0].headers["host"] == "model.invalid"
-    assert heard.blocks() == [TextBlock("through the proxy")]
-
-
-def test_plain_http_trusts_no_certificate_at_all() -> None:
-    from remit.providers.wire import _trusting_nobody
-
-    context = _trusting_nobody()
-    assert context.check_hostname and context.get_ca_certs() == []
 
 
 def test_the_fault_of_a_broken_answer_says_what_to_do() -> None:

@@ -216,8 +216,8 @@ class Stopped(RemitError):
 
 
 class ProviderFault(RemitError):
-    """The model could not be used: exit 5. Kinds: auth, bad_request, context_overflow, refused,
-    malformed, network, script, replay."""
+    """The model could not be used: exit 5. Kinds: auth, quota, bad_request, not_found,
+    context_overflow, refused, malformed, network, cut (after the first part), script, replay."""
 
     verdict = Verdict.PROVIDER
 

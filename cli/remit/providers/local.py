@@ -90,22 +90,29 @@ class LocalModel:
         self._context_tokens = context_tokens
         self._server: Any = None
         self._loading = threading.Lock()
+        self._at_work: set[_Answering] = set()
 
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Raises ProviderFault: context_overflow, bad_request (a schema or weights it cannot use)."""
         body = _body(request)
         decoder = _Decoder(request)
         answering = _Answering(self._load, body)
+        self._at_work.add(answering)
         try:
             async for chunk in answering.chunks():
                 for part in decoder.feed(chunk):
                     yield part
         finally:
             await answering.stop()
+            self._at_work.discard(answering)
         for part in decoder.end():
             yield part
 
     async def close(self) -> None:
+        """Stops what is still being answered, and lets the weights go."""
+        for answering in list(self._at_work):
+            await answering.stop()
+        self._at_work.clear()
         self._server = None
 
     def _load(self) -> Any:

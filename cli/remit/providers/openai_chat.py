@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -57,6 +57,7 @@ def open_provider(opening: Opening) -> OpenAIChat:
         api_key=key,
         key_source="OPENAI_API_KEY" if key else "none",
         headers=extra,
+        environ=environ,
         retry_seconds=opening.retry_seconds,
         timing=opening.timing,
     )
@@ -70,7 +71,8 @@ class OpenAIChat:
     """A model behind a Chat Completions endpoint.
 
     base_url: up to and with the version, e.g. `http://127.0.0.1:8000/v1`. api_key: "" for none.
-    key_source: where the key came from, for messages. headers: sent with every request."""
+    key_source: where the key came from, for messages. headers: sent with every request. environ: names
+    the proxies."""
 
     name = NAME
 
@@ -82,6 +84,7 @@ class OpenAIChat:
         api_key: str = "",
         key_source: str = "none",
         headers: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
         retry_seconds: float = 300.0,
         timing: Timing | None = None,
         connect_seconds: float = 10.0,
@@ -95,6 +98,7 @@ class OpenAIChat:
             headers=_headers(api_key, key_source, headers or {}),
             key_source=key_source,
             secrets=(api_key,),
+            environ=environ or {},
         )
         self._wire = Wire(
             endpoint,
@@ -109,7 +113,7 @@ class OpenAIChat:
 
     def stream(self, request: Request) -> AsyncIterator[Part]:
         body = self._transcript.body(request, self._max_tokens_key)
-        taken = frozenset(self._transcript.call_ids)
+        taken = self._transcript.call_ids
         turn = 1 + sum(message.role == "assistant" for message in request.messages)
         return self._wire.ask("/chat/completions", body, lambda: ChatDecoder(turn, taken))
 
@@ -154,13 +158,16 @@ class Transcript:
         return b"{" + b",".join(fields) + b"}"
 
     def _take_in(self, messages: Sequence[Message]) -> None:
-        known = len(self._messages)
-        unchanged = known <= len(messages) and all(a is b for a, b in zip(self._messages, messages, strict=False))
-        if not unchanged:
-            self._messages, self._pieces, self.call_ids, known = [], [], set(), 0
-        for message in messages[known:]:
+        """Encode what is new. Messages are immutable, so the same object is the same JSON."""
+        pairs = enumerate(zip(self._messages, messages, strict=False))
+        shared = min(len(self._messages), len(messages))
+        shared = next((index for index, (old, new) in pairs if old is not new), shared)
+        if shared < len(self._messages):
+            del self._messages[shared:], self._pieces[shared:]
+            self.call_ids = {call.id for message in self._messages for call in message.calls()}
+        for message in messages[shared:]:
             self._messages.append(message)
-            self._pieces += map(_json, _entries(message))
+            self._pieces.append(b",".join(map(_json, _entries(message))))
             self.call_ids.update(call.id for call in message.calls())
 
     def _tools_field(self, tools: tuple[ToolSpec, ...]) -> list[bytes]:
@@ -298,7 +305,7 @@ class _Open:
 class ChatDecoder:
     """One answer. turn: from 1, for the ids of calls that come without. taken: ids of the transcript."""
 
-    def __init__(self, turn: int = 1, taken: frozenset[str] = frozenset()) -> None:
+    def __init__(self, turn: int = 1, taken: Iterable[str] = ()) -> None:
         self.finished = False
         self._turn = turn
         self._taken = set(taken)

@@ -53,7 +53,9 @@ class RecordingProvider:
             yield parts[-1]
 
     async def close(self) -> None:
-        os.close(self._file)
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
         await self._inner.close()
 
     def _open(self) -> int:

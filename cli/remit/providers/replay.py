@@ -15,6 +15,7 @@ from remit.providers.recording import Exchange, canonical, read_recording
 
 NAME = "replay"
 _AROUND = 40
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def open_provider(opening: Opening) -> ReplayProvider:
@@ -90,7 +91,8 @@ def _delta(part: BlockPart) -> Delta:
 
 def first_difference(recorded: Any, now: Any) -> str:
     """The first place where two JSON values differ, with both, as a small diff; "" when they are equal."""
-    found = _find(recorded, now, "$")
+    # As text, since to Python 1, 1.0 and True are equal.
+    found = None if _encode(recorded) == _encode(now) else _find(recorded, now, "$")
     if found is None:
         return ""
     path, left, right = found
@@ -101,15 +103,15 @@ def _find(recorded: Any, now: Any, path: str) -> tuple[str, str, str] | None:
     if type(recorded) is not type(now) or not isinstance(recorded, (dict, list, str)):
         same = type(recorded) is type(now) and recorded == now
         return None if same else (path, _show(recorded), _show(now))
-    if recorded == now:
-        return None
     if isinstance(recorded, str):
-        return _find_in_text(recorded, now, path)
+        return None if recorded == now else _find_in_text(recorded, now, path)
     if isinstance(recorded, dict):
         return _find_in_mapping(recorded, now, path)
     for index, (left, right) in enumerate(zip(recorded, now, strict=False)):
         if found := _find(left, right, f"{path}[{index}]"):
             return found
+    if len(recorded) == len(now):
+        return None
     at = min(len(recorded), len(now))
     extra = _show(recorded[at]) if at < len(recorded) else "(nothing)", _show(now[at]) if at < len(now) else "(nothing)"
     return f"{path}[{at}]", *extra

@@ -1,34 +1,23 @@
-"""HTTP to model APIs: one client, one reader, and the only place where a request is tried again.
-
-Connections honour the usual proxy and certificate variables (`HTTPS_PROXY`, `NO_PROXY`,
-`SSL_CERT_FILE`, ...) as the official clients do. Certificates are loaded once, and only for https.
-"""
+"""Requests to model APIs: one client, one reader, and the only place where a request is tried again."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from functools import cache
-from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
 from remit import __version__
-from remit.base.errors import PreflightFault, ProviderFault
+from remit.base.errors import ProviderFault
 from remit.base.messages import Part, RetryPart
 from remit.base.redact import Redactor
-from remit.providers.failures import AttemptFailed, from_response, quote
+from remit.providers.failures import AttemptFailed, from_response
+from remit.providers.http import HttpClient, Response, check_base_url
 from remit.providers.sse import MAX_EVENT_BYTES, EventTooLarge, SseEvent, SseReader
 from remit.providers.timing import Timing
-
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 300.0
@@ -43,13 +32,14 @@ _DRAIN_SECONDS = 0.25
 
 class Endpoint(msgspec.Struct, frozen=True):
     """A model API. base_url: scheme, host and path prefix, no slash at the end. key_source: where the
-    key came from, for messages. secrets: values that no message may show."""
+    key came from, for messages. secrets: values that no message may show. environ: names the proxies."""
 
     provider: str
     base_url: str
     headers: dict[str, str] = {}
     key_source: str = "none"
     secrets: tuple[str, ...] = ()
+    environ: Mapping[str, str] = {}
 
 
 class Decoder(Protocol):
@@ -86,14 +76,24 @@ class Wire:
         connect_seconds: float = CONNECT_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
-        _check_url(endpoint)
+        check_base_url(endpoint.provider, endpoint.base_url)
         self._endpoint = endpoint
         self._retry_seconds = retry_seconds
         self._timing = timing or Timing()
-        self._connect_seconds = connect_seconds
         self._silence_seconds = silence_seconds
         self._redact = Redactor(endpoint.secrets)
-        self._client: httpx.AsyncClient | None = None
+        self._client = HttpClient(
+            endpoint.base_url,
+            {
+                "content-type": "application/json",
+                "accept": "text/event-stream, application/json",
+                "user-agent": f"remit/{__version__}",
+                **endpoint.headers,
+            },
+            endpoint.environ,
+            connect_seconds=connect_seconds,
+            silence_seconds=silence_seconds,
+        )
 
     async def ask(self, path: str, body: bytes, decoder: Callable[[], Decoder]) -> AsyncGenerator[Part, None]:
         """POST `body` (JSON) and yield the parts of the answer. `decoder` makes a fresh one an attempt.
@@ -126,9 +126,7 @@ class Wire:
 
     async def close(self) -> None:
         """Close the connections; a later `ask` opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._client.close()
 
     # -- trying again ------------------------------------------------------------------------------
 
@@ -168,69 +166,36 @@ class Wire:
 
     async def _attempt(self, path: str, body: bytes, decoder: Decoder) -> AsyncGenerator[Sequence[Part], None]:
         """Batches of parts, none of them empty."""
-        async with self._answer(path, body) as response:
-            chunks = response.aiter_bytes()
+        async with self._client.post(path, body) as response:
+            if not 200 <= response.status < 300:
+                raise await self._refusal(response)
             reader = _reader_for(response)
             quiet_since = self._timing.monotonic()
-            while not decoder.finished:
-                chunk = await self._next(chunks, quiet_since)
-                events = _events(reader, chunk)
-                if events:
-                    quiet_since = self._timing.monotonic()
-                parts, failure = _decode(decoder, events)
-                if parts:
-                    yield parts
-                if failure is not None:
-                    raise failure
-                if chunk is None:
-                    break
-            if decoder.finished:
-                await _drain(chunks)
+            async with aclosing(response.chunks()) as chunks:
+                while not decoder.finished:
+                    chunk = await self._next(chunks, quiet_since)
+                    events = _events(reader, chunk)
+                    if events:
+                        quiet_since = self._timing.monotonic()
+                    parts, failure = _decode(decoder, events)
+                    if parts:
+                        yield parts
+                    if failure is not None:
+                        raise failure
+                    if chunk is None:
+                        break
+                if decoder.finished:
+                    await _drain(chunks)
         yield decoder.end()
 
-    @asynccontextmanager
-    async def _answer(self, path: str, body: bytes) -> AsyncIterator[httpx.Response]:
-        """A successful response, its body unread. Every way a connection fails is AttemptFailed."""
-        httpx = load_httpx()
-        client = self._open_client()
-        request = client.build_request("POST", self._endpoint.base_url + path, content=body)
-        try:
-            response = await client.send(request, stream=True)
-            try:
-                if not response.is_success:
-                    raise await self._refusal(response)
-                yield response
-            finally:
-                await response.aclose()
-        except httpx.TransportError as problem:
-            raise _lost(problem) from problem
-        except httpx.DecodingError as problem:
-            raise AttemptFailed("malformed", f"the answer cannot be decompressed: {problem}") from problem
-
-    def _open_client(self) -> httpx.AsyncClient:
-        if self._client is None:
-            httpx = load_httpx()
-            headers = {
-                "content-type": "application/json",
-                "accept": "text/event-stream, application/json",
-                "user-agent": f"remit/{__version__}",
-                **self._endpoint.headers,
-            }
-            secure = self._endpoint.base_url.lower().startswith("https:")
-            self._client = httpx.AsyncClient(
-                headers=headers,
-                verify=_trusted() if secure else _trusting_nobody(),
-                timeout=httpx.Timeout(self._silence_seconds, connect=self._connect_seconds),
-            )
-        return self._client
-
-    async def _refusal(self, response: httpx.Response) -> AttemptFailed:
+    async def _refusal(self, response: Response) -> AttemptFailed:
         body = b""
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) >= _ERROR_BODY_BYTES:
-                break
-        return from_response(response.status_code, response.headers, body, self._timing.now())
+        async with aclosing(response.chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) >= _ERROR_BODY_BYTES:
+                    break
+        return from_response(response.status, response.headers, body, self._timing.now())
 
     async def _next(self, chunks: AsyncIterator[bytes], quiet_since: float) -> bytes | None:
         """The next bytes, or None at the end. Comments that keep a connection alive are silence too."""
@@ -266,7 +231,7 @@ class _WholeBody:
         return [SseEvent("", b"".join(self._pieces))]
 
 
-def _reader_for(response: httpx.Response) -> _Reader:
+def _reader_for(response: Response) -> _Reader:
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "application/json":
         return _WholeBody()
@@ -298,59 +263,11 @@ def _decode(decoder: Decoder, events: list[SseEvent]) -> tuple[list[Part], Excep
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read the little that follows the last event, so that the connection can serve the next turn."""
-    httpx = load_httpx()
-    with suppress(TimeoutError, httpx.TransportError, httpx.DecodingError):
+    with suppress(TimeoutError, AttemptFailed):
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in chunks:
                 continue
 
 
-def _lost(problem: httpx.TransportError) -> AttemptFailed:
-    detail = quote(str(problem))
-    what = f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
-    # No wait makes a certificate good.
-    return AttemptFailed("network", what, final="CERTIFICATE_VERIFY_FAILED" in detail)
-
-
-def _check_url(endpoint: Endpoint) -> None:
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(endpoint.base_url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        shown = Redactor(endpoint.secrets).text(endpoint.base_url)
-        what = f"{endpoint.provider}: {shown!r} is not a base URL"
-        raise PreflightFault(what, hint="write it like http://127.0.0.1:8000/v1", kind="base_url")
-
-
 def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-@cache
-def load_httpx() -> ModuleType:
-    """httpx without its command line, which would import click and rich where they are installed."""
-    command_line = ModuleType("httpx._main")
-    command_line.main = lambda: None  # type: ignore[attr-defined]
-    sys.modules.setdefault(command_line.__name__, command_line)
-    import httpx
-
-    return httpx
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    httpx = load_httpx()
-    context: ssl.SSLContext = httpx.create_ssl_context()
-    return context
-
-
-@cache
-def _trusting_nobody() -> ssl.SSLContext:
-    """For plain http: loads no certificates, and fails closed should TLS be spoken after all."""
-    import ssl
-
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
