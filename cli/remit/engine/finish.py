@@ -97,14 +97,22 @@ class Finish:
             self._recorder.emit(Notice(kind="output", text="the answer's text was taken as the structured output"))
 
     async def _check(self, index: int, command: str) -> str:
-        key = f"check{index}"
-        if key in self._recorder.state.interrupted_checks:
-            self._recorder.emit(Notice(kind="repair", text=f"check `{command}` was interrupted and runs again"))
-        arguments = msgspec.json.encode({"command": command}).decode()
-        outcome = await self._run_check(Call(key, f"check_{index}", "check", arguments))
+        outcome = await self._outcome(index, command)
         detail = "" if outcome.error is None else outcome.error.message
         self._recorder.emit(CheckFinished(command=command, ok=outcome.ok, detail=detail))
         return "" if outcome.ok else f"check `{shlex.join(shlex.split(command))}` failed: {detail}"
+
+    async def _outcome(self, index: int, command: str) -> Outcome:
+        """What the check says of the state after this turn; one that an earlier process finished is
+        not run again."""
+        state = self._recorder.state
+        key = f"t{state.turn}.check{index}"
+        if key in state.checks_done:
+            return state.checks_done[key]
+        if key in state.checks_begun:
+            self._recorder.emit(Notice(kind="repair", text=f"check `{command}` was interrupted and runs again"))
+        arguments = msgspec.json.encode({"command": command}).decode()
+        return await self._run_check(Call(key, key.replace(".", "_"), "check", arguments))
 
 
 def _unfenced(text: str) -> str:

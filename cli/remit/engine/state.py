@@ -66,7 +66,8 @@ class State:
     api_seconds: float = 0.0
     open: dict[str, OpenCall] = field(default_factory=dict)
     call_ids: set[str] = field(default_factory=set)
-    interrupted_checks: set[str] = field(default_factory=set)
+    checks_begun: set[str] = field(default_factory=set)
+    checks_done: dict[str, Outcome] = field(default_factory=dict)
     stop: str | None = None
     final_text: str = ""
     artifacts: dict[str, ArtifactWritten] = field(default_factory=dict)
@@ -101,6 +102,9 @@ class State:
     def _(self, record: RunResumed) -> None:
         self.ended = None
         self.pending = None
+        if record.spec is not None:
+            # Other rules, perhaps other checks: what was found by the old ones is no answer.
+            self.checks_done.clear()
 
     @apply.register
     def _(self, record: UserSaid) -> None:
@@ -158,14 +162,14 @@ class State:
         if record.key in self.open:
             self.open[record.key].started = True
         else:
-            self.interrupted_checks.add(record.key)
+            self.checks_begun.add(record.key)
 
     @apply.register
     def _(self, record: CallSettled) -> None:
         self._count(record.outcome)
         opened = self.open.pop(record.key, None)
         if opened is None:
-            self.interrupted_checks.discard(record.key)
+            self.checks_done[record.key] = record.outcome
             return
         self.ledger.calls += 1
         self._results[record.key] = ResultBlock(record.id, record.content, is_error=not record.outcome.ok)
