@@ -90,10 +90,12 @@ class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
 
 
 class CallsPending(msgspec.Struct, frozen=True, tag="calls_pending"):
-    """`on_ask: stop`: these calls of the turn wait for an answer or were not started."""
+    """`on_ask: stop`: these calls of the turn wait for an answer or were not started. approvals: for
+    each asked call the entry that would allow it."""
 
     asked: tuple[str, ...]
     held: tuple[str, ...]
+    approvals: tuple[str, ...] = ()
 
 
 class Spent(msgspec.Struct, frozen=True, tag="spent"):

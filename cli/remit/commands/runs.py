@@ -53,7 +53,8 @@ class RunReport(msgspec.Struct, kw_only=True):
     """What is known of a run: `run.json`, and a fold over its journal.
 
     status: `running`, `interrupted` or the verdict. started, ended: Unix seconds. seconds: of all its
-    processes, None while unknown. usd None: a price is not known. next: the command that goes on, or "".
+    processes, None while unknown. usd None: a price is not known. approvals: for each call that waits, the
+    entry of an approvals file that would allow it. next: the command that goes on, or "".
     """
 
     run_id: str
@@ -78,6 +79,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     artifacts: list[ArtifactInfo] = []
     denials: list[Denial] = []
     pending: int = 0
+    approvals: list[str] = []
     errors: list[str] = []
     hint: str = ""
     journal_fault: str = ""
@@ -117,6 +119,8 @@ def show(
         return
     for line in described(report):
         typer.echo(visible(line))
+    for line in approvals_file(report.approvals):
+        typer.echo(visible(line, keep="\n"))
 
 
 def table(entries: Sequence[RunEntry]) -> list[str]:
@@ -178,7 +182,8 @@ def _fold(report: RunReport, records: Sequence[Record]) -> None:
             case RunStarted(spec=spec):
                 _take_spec(report, spec)
             case RunResumed():
-                report.pending, report.errors, report.hint, report.seconds = 0, [], "", None
+                report.pending, report.approvals = 0, []
+                report.errors, report.hint, report.seconds = [], "", None
             case Answered(turn=turn, usage=usage, usd=usd):
                 report.turns = turn
                 report.usage = report.usage + usage
@@ -189,8 +194,8 @@ def _fold(report: RunReport, records: Sequence[Record]) -> None:
             case CallSettled(outcome=outcome):
                 report.calls += 1
                 report.failed_calls += not outcome.ok
-            case CallsPending(asked=asked):
-                report.pending = len(asked)
+            case CallsPending(asked=asked, approvals=approvals):
+                report.pending, report.approvals = len(asked), list(approvals)
             case Spent(limit=limit, amount=amount):
                 spent[limit] += int(amount)
             case ArtifactWritten(name=name, bytes=size, sha256=digest, media_type=kind, call=call, path=path):
@@ -264,6 +269,13 @@ def described(report: RunReport) -> list[str]:
     lines += [f"hint: {report.hint}"] if report.hint else []
     lines += [f"next: {report.next}"] if report.next else []
     return lines
+
+
+def approvals_file(entries: Sequence[str]) -> list[str]:
+    """The entries as a file to keep and edit; nothing when no call waits."""
+    if not entries:
+        return []
+    return ["", "# approvals.toml: change allow to deny where you mean that", "version = 1", "", *entries]
 
 
 def _spending(report: RunReport) -> str:

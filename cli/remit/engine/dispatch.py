@@ -225,12 +225,9 @@ class Dispatch:
         asked = [each for each in checked if each.asked is not None]
         if not asked:
             return
-        for each in asked:
-            assert each.asked is not None
-            self._note_check(each, False, each.asked)
-            self._recorder.emit(self._ask_event(each, each.asked))
+        entries = tuple(self._told_ask(each) for each in asked)
         held = tuple(each.call.key for each in checked if each.asked is None)
-        self._recorder.record(CallsPending(tuple(each.call.key for each in asked), held))
+        self._recorder.record(CallsPending(tuple(each.call.key for each in asked), held, entries))
         names = ", ".join(sorted({each.call.tool for each in asked}))
         raise Refused(
             f"stopped: {len(asked)} call(s) wait for an approval ({names})",
@@ -238,17 +235,24 @@ class Dispatch:
             kind="asked",
         )
 
-    def _ask_event(self, checked: Checked, decision: Decision) -> PermissionAsked:
-        call = checked.call
-        return PermissionAsked(
-            tool_name=call.tool,
-            tool_use_id=call.id,
-            decision_reason=decision.rule.why,
-            rule=decision.rule.where,
-            source=decision.rule.source,
-            resource=decision.resource.name if decision.resource else call.tool,
-            approval=self._gate.paste(call, self._gate.policy.asked(call.tool, checked.resources), decision.rule),
+    def _told_ask(self, checked: Checked) -> str:
+        """Tell that this call waits; the entry of an approvals file that would allow it."""
+        call, decision = checked.call, checked.asked
+        assert decision is not None
+        self._note_check(checked, False, decision)
+        entry = self._gate.paste(call, self._gate.policy.asked(call.tool, checked.resources), decision.rule)
+        self._recorder.emit(
+            PermissionAsked(
+                tool_name=call.tool,
+                tool_use_id=call.id,
+                decision_reason=decision.rule.why,
+                rule=decision.rule.where,
+                source=decision.rule.source,
+                resource=decision.resource.name if decision.resource else call.tool,
+                approval=entry,
+            )
         )
+        return entry
 
     def _stop_on_refusal(self, checked: Sequence[Checked]) -> None:
         """`on_deny: fail`: the first refusal ends the run before anything else of the turn runs."""

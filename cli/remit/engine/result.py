@@ -116,7 +116,12 @@ def _denial(denial: Denial) -> dict[str, object]:
 
 
 def _pending(state: State) -> list[dict[str, object]]:
+    """The calls that wait for an answer, each with the approval entry that would allow it."""
     if state.pending is None:
         return []
-    waiting = (key for key in state.pending.asked if key in state.open)
-    return [_denial(state.denials[key]) for key in waiting if key in state.denials]
+    entries = dict(zip(state.pending.asked, state.pending.approvals, strict=False))
+    return [
+        {**_denial(state.denials[key]), "approval": entry}
+        for key, entry in entries.items()
+        if key in state.open and key in state.denials
+    ]
