@@ -1,45 +1,45 @@
-"""POST to one model API over kept connections, on httpcore.
+"""POST to one model API over kept connections, on httpx.
 
 Proxies come from the usual variables, as the official clients read them: `HTTPS_PROXY`, `HTTP_PROXY`,
-`ALL_PROXY` (lower case first) and `NO_PROXY`. Certificates are loaded once a process, and only for https.
+`ALL_PROXY` (lower case first) and `NO_PROXY`. They are read here, so that one that cannot be used is
+told before the first request. Certificates are loaded once a process, and only for https.
 """
 
 from __future__ import annotations
 
-import base64
+import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from remit.base.errors import PreflightFault
 from remit.net.tls import shared_context
 from remit.providers.failures import AttemptFailed, quote
 
 if TYPE_CHECKING:
-    import httpcore
+    import ssl
+
+    import httpx
 
 KEEP_ALIVE_SECONDS = 30.0
-_INFLATED_BYTES = 64 * 1024
-_ENCODINGS = ("gzip", "x-gzip", "deflate")
 
 
 class Response:
     """An answer whose body is read as it arrives. headers: names in lower case."""
 
-    def __init__(self, response: httpcore.Response) -> None:
+    def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        self.status = response.status
-        self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        self.status = response.status_code
+        self.headers = {name.lower(): value for name, value in response.headers.items()}
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body, decompressed. Raises AttemptFailed."""
-        inflate = _Inflater() if self.headers.get("content-encoding", "").strip().lower() in _ENCODINGS else None
         with typed_failures():
-            async for chunk in self._response.aiter_stream():
-                for piece in inflate.pieces(chunk) if inflate else (chunk,):
-                    yield piece
+            async for chunk in self._response.aiter_bytes():
+                yield chunk
 
 
 class HttpClient:
@@ -56,41 +56,63 @@ class HttpClient:
         silence_seconds: float,
     ) -> None:
         self._parts = urlsplit(base_url)
-        named = {**_basic_auth(self._parts), **headers, "accept-encoding": "gzip, deflate"}
-        self._headers = list(named.items())
+        if any(name.lower() == "authorization" for name in headers):
+            # A key outranks credentials in the address, which the client would put in its place.
+            self._parts = self._parts._replace(netloc=self._parts.netloc.rpartition("@")[2])
+        self._headers = {**headers, "accept-encoding": "gzip, deflate"}
         self._proxy = proxy_url(self._parts, environ)
-        waits = {"connect": connect_seconds, "pool": connect_seconds}
-        self._timeouts = {**waits, "read": silence_seconds, "write": silence_seconds}
-        self._pool: httpcore.AsyncConnectionPool | None = None
+        self._connect_seconds = connect_seconds
+        self._silence_seconds = silence_seconds
+        self._client: httpx.AsyncClient | None = None
 
     @asynccontextmanager
     async def post(self, path: str, body: bytes) -> AsyncGenerator[Response, None]:
         """The response to a JSON body, its own body unread. Raises AttemptFailed."""
-        if self._pool is None:
-            self._pool = self._open_pool()
-        parts = self._parts
-        url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=parts.path + path).geturl()
-        extensions = {"timeout": self._timeouts}
+        if self._client is None:
+            self._client = self._open_client()
+        url = self._parts._replace(path=self._parts.path + path).geturl()
         with typed_failures():
-            async with self._pool.stream(
-                "POST", url, headers=self._headers, content=body, extensions=extensions
-            ) as got:
+            async with self._client.stream("POST", url, content=body) as got:
                 yield Response(got)
 
     async def close(self) -> None:
         """Close the connections; a later `post` opens new ones."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.aclose()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
 
-    def _open_pool(self) -> httpcore.AsyncConnectionPool:
-        import httpcore
-
-        return httpcore.AsyncConnectionPool(
-            ssl_context=shared_context() if self._parts.scheme == "https" else None,
-            proxy=_proxy(self._proxy),
-            keepalive_expiry=KEEP_ALIVE_SECONDS,
+    def _open_client(self) -> httpx.AsyncClient:
+        module = load_httpx()
+        transport = module.AsyncHTTPTransport(
+            verify=shared_context() if self._parts.scheme == "https" else _trusting_nobody(),
+            proxy=self._proxy or None,
+            limits=module.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS),
         )
+        seconds = self._silence_seconds
+        timeout = module.Timeout(seconds, connect=self._connect_seconds, pool=self._connect_seconds)
+        client: httpx.AsyncClient = module.AsyncClient(
+            transport=transport, headers=self._headers, timeout=timeout, trust_env=False
+        )
+        return client
+
+
+@cache
+def load_httpx() -> ModuleType:
+    """httpx without its command line, which would import click and rich where they are installed."""
+    command_line = ModuleType("httpx._main")
+    command_line.main = lambda: None  # type: ignore[attr-defined]
+    sys.modules.setdefault(command_line.__name__, command_line)
+    import httpx
+
+    return httpx
+
+
+@cache
+def _trusting_nobody() -> ssl.SSLContext:
+    """For plain http: loads no certificates, and fails closed should TLS be spoken after all."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def check_base_url(provider: str, base_url: str) -> None:
@@ -105,51 +127,19 @@ def check_base_url(provider: str, base_url: str) -> None:
         raise PreflightFault(what, hint="write it like http://127.0.0.1:8000/v1", kind="base_url")
 
 
-def _basic_auth(parts: SplitResult) -> dict[str, str]:
-    if parts.username is None:
-        return {}
-    both = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return {"authorization": f"Basic {base64.b64encode(both.encode()).decode()}"}
-
-
 @contextmanager
 def typed_failures() -> Iterator[None]:
     """Every way in which a connection fails, as AttemptFailed."""
-    connection, decompression = _failure_types()
+    httpx = load_httpx()
     try:
         yield
-    except connection as problem:
+    except httpx.TransportError as problem:
         detail = quote(str(problem))
         what = f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
         # No wait makes a certificate good.
         raise AttemptFailed("network", what, final="CERTIFICATE_VERIFY_FAILED" in detail) from problem
-    except decompression as problem:
+    except httpx.DecodingError as problem:
         raise AttemptFailed("malformed", f"the answer cannot be decompressed: {problem}") from problem
-
-
-@cache
-def _failure_types() -> tuple[tuple[type[Exception], ...], type[Exception]]:
-    import zlib
-
-    import httpcore
-
-    connection = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, httpcore.ProxyError)
-    return connection, zlib.error
-
-
-class _Inflater:
-    """Bytes of gzip or zlib, in pieces of a bounded size however far they expand."""
-
-    def __init__(self) -> None:
-        import zlib
-
-        self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 32)
-
-    def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        while chunk:
-            if piece := self._zlib.decompress(chunk, _INFLATED_BYTES):
-                yield piece
-            chunk = self._zlib.unconsumed_tail
 
 
 # -- proxies -----------------------------------------------------------------------------------------
@@ -190,13 +180,3 @@ def _is_exempt(target: SplitResult, no_proxy: str) -> bool:
 
 def _matches(name: str, host: str, port: int) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in (name, name.removesuffix(f":{port}").strip("[]")))
-
-
-def _proxy(url: str) -> httpcore.Proxy | None:
-    if not url:
-        return None
-    import httpcore
-
-    parts = urlsplit(url)
-    auth = None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))
-    return httpcore.Proxy(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", auth=auth)
