@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
@@ -87,6 +87,11 @@ def run_app(argv: Sequence[str]) -> int:
 
         return report_error(error, argv)
     except SystemExit as end:
+        causes = tuple(_causes(end))
+        if any(isinstance(cause, BrokenPipeError) for cause in causes):
+            return _reader_gone()
+        if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
+            return SIGINT_EXIT
         code = end.code if isinstance(end.code, int) else int(bool(end.code))
         if code == 2:
             from remit.commands.output import report_usage
@@ -94,9 +99,7 @@ def run_app(argv: Sequence[str]) -> int:
             report_usage(argv)
         return code
     except BrokenPipeError:
-        # The reader of stdout is gone; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SIGPIPE_EXIT
+        return _reader_gone()
     except KeyboardInterrupt:
         return SIGINT_EXIT
     except Exception as bug:
@@ -104,3 +107,17 @@ def run_app(argv: Sequence[str]) -> int:
 
         return report_bug(bug, argv)
     return 0
+
+
+def _causes(end: BaseException) -> Iterator[BaseException]:
+    """What led to an exit: typer itself ends with code 1 on an interrupt and a closed pipe."""
+    cause = end.__context__
+    while cause is not None:
+        yield cause
+        cause = cause.__context__
+
+
+def _reader_gone() -> int:
+    """The reader of stdout is gone; Python would complain again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return SIGPIPE_EXIT

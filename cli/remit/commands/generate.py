@@ -1,0 +1,97 @@
+"""The files of the repository that are made from the program: completions and manual.
+
+python -m remit.commands.generate ROOT            write them
+python -m remit.commands.generate --check ROOT    exit 1, and say what differs, when one is out of step
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+USAGE = "usage: python -m remit.commands.generate [--check] ROOT"
+DIFF_LINES = 12
+
+FOLDERS = ("completions", "man")
+"""Everything in these is made here."""
+
+
+def generated() -> dict[str, str]:
+    """Every generated file: its path below the root, and its text."""
+    from remit import __version__
+    from remit.commands.manual import PAGES
+    from remit.commands.manual.page import roff
+    from remit.commands.shells import SHELLS, completion_script
+    from remit.commands.shells.words import known_words
+    from remit.commands.tree import command_tree
+
+    tree, words = command_tree(), known_words()
+    scripts = {f"completions/{file}": completion_script(shell, tree, words) for shell, file in SHELLS.items()}
+    return scripts | {f"man/{file}": roff(build(), __version__) for file, build in PAGES.items()}
+
+
+def present(root: str) -> dict[str, str]:
+    """The files there are in FOLDERS, by path below the root."""
+    found: dict[str, str] = {}
+    for folder in FOLDERS:
+        place = os.path.join(root, folder)
+        for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
+            with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
+                found[f"{folder}/{name}"] = file.read()
+    return found
+
+
+def differences(due: Mapping[str, str], have: Mapping[str, str]) -> list[str]:
+    """A line on each file that is missing, stale or not made here, and the start of each difference."""
+    lines: list[str] = []
+    for path in sorted(due.keys() | have.keys()):
+        if path not in have:
+            lines.append(f"{path}: missing")
+        elif path not in due:
+            lines.append(f"{path}: not made by this program; remove it")
+        elif due[path] != have[path]:
+            lines.append(f"{path}: stale")
+            lines += _diff(have[path], due[path])
+    return lines
+
+
+def _diff(old: str, new: str) -> list[str]:
+    every = difflib.unified_diff(old.splitlines(), new.splitlines(), "there", "due", lineterm="", n=1)
+    return [f"    {line}" for line in islice(every, DIFF_LINES)]
+
+
+def write(root: str, due: Mapping[str, str]) -> None:
+    """Write every file below the root. Raises OSError."""
+    for path, text in due.items():
+        target = os.path.join(root, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+
+def main(argv: Sequence[str]) -> int:
+    """The exit code: 0, 1 for files out of step, 2 for a bad command line."""
+    roots = [word for word in argv if word != "--check"]
+    if len(roots) != 1 or roots[0].startswith("-"):
+        sys.stderr.write(f"{USAGE}\n")
+        return 2
+    (root,) = roots
+    if not os.path.isfile(os.path.join(root, "pyproject.toml")):
+        sys.stderr.write(f"{root}: there is no pyproject.toml, so this is not the root of the repository\n{USAGE}\n")
+        return 2
+    due = generated()
+    if "--check" not in argv:
+        write(root, due)
+        return 0
+    lines = differences(due, present(root))
+    if lines:
+        lines.append(f"write them anew: python -m remit.commands.generate {root}")
+        sys.stdout.write("\n".join(lines) + "\n")
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,278 @@
+"""Section 5: the files that people write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from remit.commands.manual.page import Block, Code, Item, Page, Para, Section, Span, bold, item
+from remit.commands.manual.schema_words import default_words, type_words
+
+TASK_EXAMPLE = """\
+version: 1
+name: weekly-sales
+prompt: "Analyse {{file}} and write report.md with the totals per region."
+inputs:
+  file: {type: string, default: sales.csv}
+workspace: ./data
+tools:
+  read_file: auto
+  analyze_csv: auto
+  write_artifact: auto
+  fetch_url: {decide: auto, hosts: [example.com]}
+limits: {turns: 30, seconds: 600, tokens: 200000, network_requests: 10}
+expect:
+  artifacts: [report.md]
+  checks: ["test -s report.md"]
+on_ask: deny
+"""
+
+POLICY_EXAMPLE = """\
+version = 1
+
+[[rule]]
+tools = ["fetch_url"]
+host = "example.org"
+decide = "auto"
+why = "our own site, and its subdomains"
+[rule.examples]
+match = ["https://example.org/", "docs.example.org"]
+miss = ["https://example.com/"]
+
+[[rule]]
+effect = "read"
+path = "customers/**"
+decide = "deny"
+why = "personal data stays out of prompts"
+[rule.examples]
+match = ["customers/a.csv"]
+miss = ["sales.csv"]
+"""
+
+APPROVALS_EXAMPLE = """\
+version = 1
+
+[[approval]]
+tool = "fetch_url"
+url = "https://example.org/report"
+decide = "allow"
+why = "checked by hand"
+uses = 1
+expires = 2030-12-31T00:00:00Z
+
+[[answer]]
+question = "Which database?"
+choose = ["PostgreSQL"]
+"""
+
+_SOURCES = (
+    ("floor", "Built in: private addresses, files of credentials, remit's own state. Always holds."),
+    (
+        "user, project",
+        "`policy.toml` of the settings and `.remit/policy.toml` of the workspace. Their `deny` and `ask` always hold. "
+        "The user's `auto` ranks fourth; that of the project is passed over.",
+    ),
+    ("flags", "`--allow` and `--deny`: rank 1."),
+    ("--policy files", "In their order: rank 2."),
+    ("the task's tools", "Compiled to rules: rank 3."),
+    ("defaults", "Built in, by effect and resource: rank 5."),
+)
+
+RULE_KEYS = {
+    "decide": "auto, ask or deny. Required.",
+    "why": "The reason, shown with every decision. Required.",
+    "tools": "List of tools. Default: every tool.",
+    "effect": "One effect or a list: none, state, read, write, execute, network, message, spend, agent.",
+    "mode": "build or plan. Default: both.",
+    "path": "A path: relative to the workspace, absolute, or from `~/`. `*` and `?` stay within a component, `**` "
+    "stands for any number of them, so that `docs/**` is the directory and all below it.",
+    "host": "A host and its subdomains; `*.example.org` means the subdomains alone.",
+    "url": "A whole URL. `*` and `**` may stand in its path as in `path`, and `*` in its query.",
+    "command": "A command, word by word. A `*` at the end stands for any further arguments.",
+    "topic": "The name of a topic, with `*`.",
+    "agent": "The name of an agent, with `*`.",
+    "name": "The name of an artifact or a store of the run, with `*`.",
+    "examples": "`match` and `miss`: lists of what the rule has to speak for, and must not. They run whenever the file "
+    "is loaded, and a rule that fails one is refused with its line.",
+}
+"""Keys of a rule, in the order of the page. path to name select resources: at most one of them in a rule."""
+
+APPROVAL_KEYS = {
+    "tool": "The tool. Required.",
+    "decide": "allow or deny. Required.",
+    "why": "Who answered, or why. Required.",
+    "url": "The URL.",
+    "path": "The path as the ask shows it: relative to the workspace inside of it, else absolute.",
+    "command": "The command line as it is written.",
+    "digest": "SHA-256 of the arguments, as a stopped run prints it for calls with several resources.",
+    "uses": "How many calls it answers, counted over all runs. Default: any number.",
+    "expires": "Moment with time zone from which it no longer answers. Default: never.",
+}
+"""Keys of an approval. Exactly one of url, path, command, digest."""
+
+ANSWER_KEYS = {
+    "question": "The question, whole or with `*`.",
+    "choose": "List of the options that are chosen.",
+}
+
+
+def task_page() -> Page:
+    """remit-task(5)."""
+    from remit.config.schema import task_schema
+
+    schema = task_schema()
+    return Page(
+        "remit-task",
+        5,
+        "task files of remit",
+        (
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "A task file says what a model is asked, which tools it gets, what it may spend and what has "
+                        "to hold in the end. It is written in YAML or TOML, by the ending of its name. Unknown keys "
+                        "and keys given twice are errors; `remit task check FILE` prints all that is wrong with a "
+                        "file, `remit task schema` the JSON Schema."
+                    ),
+                    Para("Relative paths are taken from the directory of the file."),
+                ),
+            ),
+            Section("KEYS", tuple(_keys(schema, schema["$defs"], ""))),
+            Section("EXAMPLE", (Code(TASK_EXAMPLE),)),
+            Section("SEE ALSO", (Para("remit-run(1), remit-policy(5), remit-tools(7)"),)),
+        ),
+    )
+
+
+def _keys(schema: Mapping[str, Any], definitions: Mapping[str, Any], before: str) -> Iterator[Item]:
+    """Every key below a mapping, with the keys below that. NAME stands for a name of one's own."""
+    for name, key in schema.get("properties", {}).items():
+        path = before + name
+        yield _key(path, key, definitions, name in schema.get("required", ()))
+        inner = _definition(key, definitions)
+        if inner is not None:
+            yield from _keys(inner, definitions, f"{path}.")
+        values = key.get("additionalProperties")
+        for each in values.get("anyOf", [values]) if isinstance(values, dict) else ():
+            inner = _definition(each, definitions)
+            if inner is not None:
+                yield from _keys(inner, definitions, f"{path}.NAME.")
+
+
+def _key(path: str, key: Mapping[str, Any], definitions: Mapping[str, Any], required: bool) -> Item:
+    term = (bold(path), Span(f" ({type_words(key, definitions)}{', required' if required else ''})"))
+    text = key.get("description", "")
+    default = default_words(key)
+    if default and "Default" not in text:
+        text = f"{text} Default {default}."
+    return Item(term, (Para(text),))
+
+
+def _definition(key: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if "$ref" not in key:
+        return None
+    found: Mapping[str, Any] = definitions[key["$ref"].rsplit("/", 1)[1]]
+    return found
+
+
+def policy_page() -> Page:
+    """remit-policy(5)."""
+    return Page(
+        "remit-policy",
+        5,
+        "rule files of remit",
+        (
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "A rule file decides which calls of tools run. It is written in TOML: `version = 1`, then "
+                        "one `[[rule]]` after another. Rules speak of resources (paths, URLs, commands, ...), never "
+                        "of the text of arguments. In one file the first rule that matches a resource speaks for it, "
+                        "and every resource of a call has to pass."
+                    ),
+                    Para(
+                        "`auto` runs the call, `deny` refuses it, and `ask` needs an answer from an approvals file, "
+                        "see remit-approvals(5); without one the call is refused, or the run stops where the task "
+                        "says `on_ask: stop`. What nothing speaks for is refused."
+                    ),
+                    Para(
+                        "`remit policy check` runs the examples of a file, `remit policy explain` says what becomes "
+                        "of a call."
+                    ),
+                ),
+            ),
+            Section("KEYS OF A RULE", tuple(_listed(RULE_KEYS))),
+            Section(
+                "HOW SOURCES COMBINE",
+                (
+                    Para(
+                        "The first rank that speaks for a resource gives the grant. The decision is the stricter of "
+                        "that and of all that always holds."
+                    ),
+                    *(item(name, text) for name, text in _SOURCES),
+                    Para(
+                        "The floor gives way only to a rule of the user or of a `--policy` file that names the exact "
+                        "path."
+                    ),
+                ),
+            ),
+            Section(
+                "RULES ON THE COMMAND LINE",
+                (
+                    Para("`--allow` and `--deny` take one rule in a word:"),
+                    Code("TOOL\nTOOL:COMMAND\nTOOL:SELECTOR=PATTERN"),
+                    Para(
+                        "The selectors are path, host, url, command, topic, agent and name. A tool alone is allowed "
+                        "inside the workspace. Of two flags about one call the denying one speaks."
+                    ),
+                ),
+            ),
+            Section("EXAMPLE", (Code(POLICY_EXAMPLE),)),
+            Section("SEE ALSO", (Para("remit-policy(1), remit-approvals(5), remit-task(5)"),)),
+        ),
+    )
+
+
+def approvals_page() -> Page:
+    """remit-approvals(5)."""
+    return Page(
+        "remit-approvals",
+        5,
+        "approvals files of remit",
+        (
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "An approvals file answers what the rules ask. It is written in TOML by people; remit reads "
+                        "it and never writes one. A run that stops on an ask prints a file with the entries that "
+                        "would answer it: read it, change it, and go on with `remit resume RUN -a FILE`."
+                    ),
+                    Para(
+                        "Entries are exact. An entry that denies goes before one that allows. One that is expired or "
+                        "used up answers nothing."
+                    ),
+                ),
+            ),
+            Section(
+                "KEYS OF AN APPROVAL",
+                (
+                    Para("Each `[[approval]]` has exactly one of url, path, command and digest."),
+                    *_listed(APPROVAL_KEYS),
+                ),
+            ),
+            Section(
+                "KEYS OF AN ANSWER",
+                (Para("Each `[[answer]]` answers a question of the model."), *_listed(ANSWER_KEYS)),
+            ),
+            Section("EXAMPLE", (Code(APPROVALS_EXAMPLE),)),
+            Section("SEE ALSO", (Para("remit-run(1), remit-resume(1), remit-policy(5)"),)),
+        ),
+    )
+
+
+def _listed(keys: Mapping[str, str]) -> Iterator[Block]:
+    for name, text in keys.items():
+        yield item(name, text)

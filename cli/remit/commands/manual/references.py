@@ -1,0 +1,163 @@
+"""Section 7: the event stream and the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from remit.commands.manual.page import Block, Code, Item, Page, Para, Section, Span, Sub, bold
+from remit.commands.manual.schema_words import default_words, type_words
+from remit.tools.contract import Tool
+
+_TOOLS_CALLED = """\
+remit run -t task.yaml --output-format stream-json |
+  jq -r 'select(.type == "assistant").message.content[] | select(.type == "tool_use").name'
+"""
+_WHAT_WAS_REFUSED = """\
+jq -r 'select(.subtype == "permission_denied") | [.tool_name, .resource, .rule] | @tsv' events.jsonl
+"""
+_STAMPS = ("session_id", "uuid")
+
+
+def events_page() -> Page:
+    """remit-events(7)."""
+    from remit.stream.schema import events_schema
+
+    schema = events_schema()
+    kinds = [schema["$defs"][each["$ref"].rsplit("/", 1)[1]] for each in schema["anyOf"]]
+    return Page(
+        "remit-events",
+        7,
+        "the event stream of remit",
+        (
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "`remit run --output-format stream-json` prints one JSON object a line, and the run "
+                        "directory keeps the same lines in `events.jsonl`. The first line of a prompt is `init`, its "
+                        "last and only one of that type is `result`, on every path: success, refusal, limit, "
+                        "failure, signal."
+                    ),
+                    Para(
+                        "Names follow the stream-JSON of Claude Code, so that its clients read them; what that lacks "
+                        "stands in further subtypes of `system` and in further fields. Readers pass over types and "
+                        "fields they do not know: later versions add some, and never change a meaning. `remit "
+                        "events` prints the JSON Schema."
+                    ),
+                    Para("Every line carries `session_id`, the same through a resume, and `uuid`, its own."),
+                ),
+            ),
+            Section("EVENTS", tuple(block for kind in kinds for block in _event(kind, schema["$defs"]))),
+            Section(
+                "EXAMPLES",
+                (
+                    Para("The tools as they are called:"),
+                    Code(_TOOLS_CALLED),
+                    Para("What was refused, and by which rule:"),
+                    Code(_WHAT_WAS_REFUSED),
+                ),
+            ),
+            Section("SEE ALSO", (Para("remit-run(1), remit-events(1)"),)),
+        ),
+    )
+
+
+def _event(kind: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Block]:
+    fields: dict[str, Any] = kind["properties"]
+    (type_,) = fields["type"]["enum"]
+    subtypes = fields.get("subtype", {}).get("enum", ())
+    yield Sub(f"{type_}, {subtypes[0]}" if len(subtypes) == 1 else type_)
+    if kind.get("description"):
+        yield Para(kind["description"])
+    required = kind.get("required", ())
+    rows = [
+        (name, type_words(field, definitions) + ("" if name in required else "; left out while it says nothing"))
+        for name, field in fields.items()
+        if name not in ("type", *_STAMPS) and not (name == "subtype" and len(subtypes) == 1)
+    ]
+    width = max(len(name) for name, _ in rows) + 2
+    yield Code("\n".join(f"{name:<{width}}{words}" for name, words in rows))
+
+
+def tools_page() -> Page:
+    """remit-tools(7). Imports every tool."""
+    from remit.tools.registry import all_tools
+
+    toolsets: dict[str, list[Tool]] = {}
+    for tool in all_tools().values():
+        toolsets.setdefault(tool.toolset, []).append(tool)
+    return Page(
+        "remit-tools",
+        7,
+        "the tools of remit",
+        (
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "A model gets the tools that its task ticks, and no others; `remit tools` lists what a run "
+                        "would offer. Every call goes through the rules first, see remit-policy(5), and then works "
+                        "with just the resources they judged."
+                    ),
+                    Para(
+                        "What follows is what the model reads of each tool, then its parameters, what it does to the "
+                        "world, and what one call may take."
+                    ),
+                ),
+            ),
+            *(
+                Section(f"TOOLSET {name.upper()}", tuple(block for tool in tools for block in _tool(tool)))
+                for name, tools in toolsets.items()
+            ),
+            Section("TOOLS OF THE HARNESS", tuple(_harness())),
+            Section("SEE ALSO", (Para("remit-tools(1), remit-task(5), remit-policy(5)"),)),
+        ),
+    )
+
+
+def _tool(tool: Tool) -> Iterator[Block]:
+    yield Sub(tool.name)
+    yield from (Para(part) for part in tool.spec().description.split("\n\n"))
+    schema = tool.schema()
+    for name, parameter in schema.get("properties", {}).items():
+        yield from _parameter(name, parameter, name in schema.get("required", ()))
+    yield Para(_facts(tool))
+
+
+def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> Iterator[Item]:
+    # Null and leaving it out are the same.
+    given = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    words = type_words({"anyOf": given} if given else schema)
+    default = default_words(schema)
+    remark = ", required" if required else f", default {default}" if default else ""
+    yield Item((bold(name), Span(f" ({words}{remark})")), (Para(schema.get("description", "")),))
+    items = schema.get("items", {})
+    for inner, each in items.get("properties", {}).items():
+        yield from _parameter(f"{name}[].{inner}", each, inner in items.get("required", ()))
+
+
+def _facts(tool: Tool) -> str:
+    effects = ", ".join(sorted(effect.value for effect in tool.effects)) or "none"
+    again = "a call that was interrupted is run again" if tool.repeatable else "an interrupted call is not run again"
+    offered = " Offered by need, without a tick." if tool.harness else ""
+    return (
+        f"Effect: {effects}. One call: at most {tool.bounds.seconds:g} seconds and {tool.bounds.output_bytes:,} "
+        f"bytes of result. On a resume {again}.{offered}"
+    )
+
+
+def _harness() -> Iterator[Block]:
+    from remit.tools.harness.check import Check
+    from remit.tools.harness.structured_output import StructuredOutput
+
+    yield Sub(StructuredOutput.name)
+    yield Para(
+        "Offered when the task has `expect.schema`. The model gives the result of the task as its arguments; a value "
+        "that does not fit the schema comes back with the reason."
+    )
+    yield Sub(Check.name)
+    yield Para(
+        "Runs a command of `expect.checks` through the gate, with the effect execute. It is never offered to a "
+        "model, but rules may name it."
+    )

@@ -1,0 +1,189 @@
+"""What the manual says beyond the help: descriptions, examples, files, environment."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A command line, and what it does."""
+
+    does: str
+    line: str
+
+
+class CommandText(msgspec.Struct, frozen=True):
+    """description: paragraphs after those of the help. see: pages, as `remit-task(5)`."""
+
+    description: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    see: tuple[str, ...] = ()
+
+
+_RUN_FORMS = (
+    "On standard output, `--output-format text` prints the final text of a run that ended well and nothing of one that "
+    "did not; `json` prints the result as one object, `stream-json` every event as a line, see remit-events(7). "
+    "Progress and errors go to standard error."
+)
+
+COMMAND_TEXTS: dict[str, CommandText] = {
+    "remit": CommandText(
+        description=(
+            "remit takes a prompt and a task file, gives a model exactly the tools that the task ticks, asks a policy "
+            "about every call, answers approvals from a file or refuses, and leaves artifacts and a verdict behind. "
+            "Nobody has to watch: it never asks on a terminal.",
+            "Everything is closed by default. What no rule allows is refused, and what a model, a file or a web page "
+            "says never adds a tool, a rule or an approval.",
+            "Every run owns a directory with its journal, its events and its artifacts. A run that was stopped, or "
+            "whose process died, goes on with `remit resume`; calls that have finished are not repeated.",
+        ),
+        examples=(
+            Example("A packaged example, without a model or a key:", "remit run --example sales-report -o out"),
+            Example("A task with a model:", "remit run -t task.yaml -m openai/gpt-4o-mini"),
+            Example(
+                "A pipe, in a script that looks at the exit code:", "git diff | remit run 'Review this.' > review.txt"
+            ),
+        ),
+        see=("remit-task(5)", "remit-policy(5)", "remit-approvals(5)", "remit-tools(7)", "remit-events(7)"),
+    ),
+    "run": CommandText(
+        description=(
+            "The prompt comes from PROMPT, from `--prompt-file` or from the task file. A prompt on the command line "
+            "replaces that of the task. What a pipe or file brings on standard input is appended to it as a marked "
+            "block; the first byte of a pipe is awaited for 5 seconds, unless standard input is the prompt or "
+            "`--stdin` is given. A terminal is never read, and `-n` reads nothing, which suits loops.",
+            _RUN_FORMS,
+            "Models are written PROVIDER/NAME. `openai/NAME` is any server that speaks the Chat Completions API, see "
+            "ENVIRONMENT. `local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays "
+            "the answers of a script, `replay/FILE` those of a run that was recorded with `--record`.",
+            "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
+            "such as 1MiB where bytes are meant, or `none`.",
+            "A check of the task runs in the workspace, with the directory of artifacts in the variable `REMIT_OUT`.",
+        ),
+        examples=(
+            Example(
+                "Write the report of a task into a directory:", "remit run -t weekly.yaml -i file=sales.csv -o out"
+            ),
+            Example(
+                "Allow one host and nothing else of the web:",
+                "remit run -t news.yaml --allow fetch_url:host=example.org",
+            ),
+            Example("Stop on what is asked for, and answer it later:", "remit run -t news.yaml --on-ask stop"),
+            Example(
+                "Follow the tools as they are called:", "remit run -t weekly.yaml --output-format stream-json | jq -c ."
+            ),
+        ),
+        see=("remit-resume(1)", "remit-task(5)", "remit-policy(5)", "remit-approvals(5)", "remit-events(7)"),
+    ),
+    "resume": CommandText(
+        description=(
+            "Taken up can be what stopped on an ask, on a signal or on a limit, or whose process died. A call that had "
+            "started and has no outcome is told to the model as interrupted, its effect unknown; it is run again only "
+            "where that is harmless.",
+            _RUN_FORMS,
+        ),
+        examples=(
+            Example("Answer what the newest run stopped on:", "remit resume last -a approvals.toml"),
+            Example("Give a run more turns:", "remit resume 20260301 --max-turns 80"),
+        ),
+        see=("remit-run(1)", "remit-runs(1)", "remit-approvals(5)"),
+    ),
+    "task": CommandText(
+        examples=(
+            Example("All that is wrong with a file:", "remit task check task.yaml"),
+            Example("A task to begin with:", "remit task new weekly --example sales-report"),
+            Example("Give an editor the schema:", "remit task schema > task.schema.json"),
+        ),
+        see=("remit-run(1)", "remit-task(5)"),
+    ),
+    "policy": CommandText(
+        examples=(
+            Example("Check a file, in a CI step:", "remit policy check --strict policy.toml"),
+            Example(
+                "Why a call would be refused:",
+                "remit policy explain -p policy.toml fetch_url url=https://example.org/",
+            ),
+        ),
+        see=("remit-run(1)", "remit-policy(5)", "remit-approvals(5)"),
+    ),
+    "runs": CommandText(
+        examples=(
+            Example("The newest runs:", "remit runs list -n 5"),
+            Example("What a run did and how to go on:", "remit runs show last"),
+        ),
+        see=("remit-run(1)", "remit-resume(1)"),
+    ),
+    "memory": CommandText(
+        description=(
+            "A model with the tool `propose_memory` may propose something to remember. A proposal changes nothing "
+            "until it is accepted here; from then on runs of a task of the same name are given it, where the task "
+            "turns memory on.",
+        ),
+        examples=(
+            Example("What waits:", "remit memory proposals"),
+            Example("Accept one by the start of its id:", "remit memory accept 3f9a"),
+        ),
+        see=("remit-task(5)", "remit-tools(7)"),
+    ),
+    "tools": CommandText(
+        examples=(
+            Example("What a task offers, and what not:", "remit tools -t task.yaml"),
+            Example("The schemas of the parameters:", "remit tools --json"),
+        ),
+        see=("remit-tools(7)", "remit-policy(5)"),
+    ),
+    "events": CommandText(
+        examples=(Example("Keep the schema beside the code that reads events:", "remit events > events.schema.json"),),
+        see=("remit-run(1)", "remit-events(7)"),
+    ),
+    "completion": CommandText(
+        description=(
+            "The script completes subcommands, flags and their values: files, tools, examples, models. It starts remit "
+            "only for the ids of runs and memory proposals.",
+        ),
+        examples=(
+            Example("bash, for this user:", "remit completion bash > ~/.local/share/bash-completion/completions/remit"),
+            Example("zsh, in a directory of $fpath:", "remit completion zsh > ~/.zfunc/_remit"),
+            Example("fish:", "remit completion fish > ~/.config/fish/completions/remit.fish"),
+        ),
+    ),
+    "man": CommandText(
+        description=(
+            "A page is named as `run`, `remit-run` or `remit-run.1`; of pages in several sections the first is "
+            "shown. On a terminal the page is shown by man(1) where there is one, else as plain text.",
+        ),
+        examples=(
+            Example("The format of task files:", "remit man task.5"),
+            Example("All pages for man(1):", "mkdir -p man1 && remit man --roff run > man1/remit-run.1"),
+        ),
+    ),
+}
+"""By name of the command; the page of a group is about its subcommands too."""
+
+ENVIRONMENT: tuple[tuple[str, str], ...] = (
+    ("REMIT_MODEL", "The model when neither flag nor task names one; goes before `model` of the settings."),
+    ("REMIT_CONFIG_DIR", "Directory of the settings, instead of the usual one of the system."),
+    ("REMIT_STATE_DIR", "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings."),
+    ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools may reach, separated by commas. Default 80,443."),
+    ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
+    ("OPENAI_API_KEY", "Key of the server behind `openai/NAME`. A server of your own needs none."),
+    ("OPENAI_BASE_URL", "Its address, such as http://127.0.0.1:8000/v1. Default: that of OpenAI."),
+    ("OPENAI_ORG_ID, OPENAI_PROJECT_ID", "Sent with each request where they are set."),
+    ("NO_COLOR", "Where it is set, standard error has no colours."),
+)
+
+FILES: tuple[tuple[str, str], ...] = (
+    (
+        "~/.config/remit/remit.toml",
+        "The settings: `model`, `state_dir`, `[net] fetch_allowed_ports`, `[retry] seconds` and "
+        '`[prices."PROVIDER/NAME"]` with `input` and `output` in US dollars per million tokens.',
+    ),
+    ("~/.config/remit/policy.toml", "Rules of this user for every run, see remit-policy(5)."),
+    (".remit/policy.toml", "Rules of the workspace. They can only tighten."),
+    ("~/.local/state/remit/runs/", "The directories of runs that were not given one with `-o`."),
+    ("DIR/run.json", "How the run stands, at any time a whole JSON object."),
+    ("DIR/journal.jsonl", "What happened, as it happened. The only truth; a resume goes by it."),
+    ("DIR/events.jsonl", "The events, see remit-events(7)."),
+    ("DIR/decisions.jsonl", "Every decision on a call, with the rule that made it."),
+    ("DIR/artifacts/, DIR/artifacts.json", "The artifacts, and their list with sizes and digests."),
+)

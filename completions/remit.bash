@@ -1,0 +1,276 @@
+# bash completion of remit, as `remit completion bash` prints it.
+# Use it now: source <(remit completion bash)
+
+_remit_tools='analyze_csv fetch_url list_files propose_memory read_file search_files update_plan write_artifact'
+_remit_selectors='path= host= url= command= topic= agent= name='
+_remit_models='openai/ local/ scripted/ replay/'
+
+_remit_command() { # COMMAND: its $children and $flags
+    kind=
+    case "$1" in
+    '')
+        children='run resume task policy runs memory tools events completion man' flags='-V --version -h --help'
+        ;;
+    'run')
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --output-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --example --record -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        ;;
+    'resume')
+        children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        ;;
+    'task')
+        children='check schema new' flags='-h --help'
+        ;;
+    'task check')
+        children='' flags='-h --help'
+        ;;
+    'task schema')
+        children='' flags='-h --help'
+        ;;
+    'task new')
+        children='' flags='--example -h --help'
+        ;;
+    'policy')
+        children='check explain' flags='-h --help'
+        ;;
+    'policy check')
+        children='' flags='--strict -h --help'
+        ;;
+    'policy explain')
+        children='' flags='-t --task -p --policy --allow --deny --workspace --json -h --help'
+        ;;
+    'runs')
+        children='list show' flags='-h --help'
+        ;;
+    'runs list')
+        children='' flags='--json -n --number -h --help'
+        ;;
+    'runs show')
+        children='' flags='--json -h --help'
+        ;;
+    'memory')
+        children='proposals accept reject' flags='-h --help'
+        ;;
+    'memory proposals')
+        children='' flags='--json --all -h --help'
+        ;;
+    'memory accept')
+        children='' flags='-h --help'
+        ;;
+    'memory reject')
+        children='' flags='-h --help'
+        ;;
+    'tools')
+        children='' flags='-t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --json -h --help'
+        ;;
+    'events')
+        children='' flags='--schema -h --help'
+        ;;
+    'completion')
+        children='' flags='-h --help'
+        ;;
+    'man')
+        children='' flags='--roff --list -h --help'
+        ;;
+    esac
+}
+
+_remit_value() { # COMMAND FLAG: the $kind of the flag's value
+    kind=
+    case "$1:$2" in
+    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--prompt-file' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
+        kind='file'
+        ;;
+    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
+        kind='directory'
+        ;;
+    'run:-m' | 'run:--model' | 'resume:-m' | 'resume:--model')
+        kind='model'
+        ;;
+    'run:--output-format' | 'resume:--output-format')
+        kind='= text json stream-json'
+        ;;
+    'run:-i' | 'run:--input' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number')
+        kind='any'
+        ;;
+    'run:--tools' | 'tools:--tools')
+        kind='tools'
+        ;;
+    'run:--allow' | 'run:--deny' | 'policy explain:--allow' | 'policy explain:--deny' | 'tools:--allow' | 'tools:--deny')
+        kind='rule'
+        ;;
+    'run:--on-ask' | 'tools:--on-ask')
+        kind='= deny stop'
+        ;;
+    'run:--on-deny')
+        kind='= continue fail'
+        ;;
+    'run:--example' | 'task new:--example')
+        kind='= mixed-docs sales-report'
+        ;;
+    esac
+}
+
+_remit_operand() { # COMMAND POSITION: its $kind
+    kind=
+    case "$1:$2" in
+    'resume:'1)
+        kind='run'
+        ;;
+    'task check:'*)
+        kind='file'
+        ;;
+    'task new:'1)
+        kind='directory'
+        ;;
+    'policy check:'*)
+        kind='file'
+        ;;
+    'policy explain:'1)
+        kind='= analyze_csv fetch_url list_files propose_memory read_file search_files update_plan write_artifact'
+        ;;
+    'runs show:'1)
+        kind='run'
+        ;;
+    'memory accept:'*)
+        kind='proposal'
+        ;;
+    'memory reject:'*)
+        kind='proposal'
+        ;;
+    'completion:'1)
+        kind='= bash zsh fish'
+        ;;
+    'man:'1)
+        kind='= remit run resume task policy runs memory tools events completion man task.5 policy.5 approvals events.7 tools.7'
+        ;;
+    esac
+}
+
+_remit_offer() { # PREFIX WORD...: the words that go on with $value, each written after PREFIX
+    local prefix=$1 word
+    shift
+    for word; do
+        [[ $prefix$word == "$value"* ]] && found+=("$prefix$word")
+    done
+}
+
+_remit_paths() { # PREFIX ACTION: files (-f) or directories (-d) after PREFIX
+    local prefix=$1 action=$2 start=${value#"$1"} path word
+    start=${start#[\"\']}
+    start=${start//\\/}
+    if [[ ! $prefix ]]; then
+        compopt -o filenames 2>/dev/null
+        while IFS= read -r path; do found+=("$path"); done < <(compgen "$action" -- "$start")
+        return
+    fi
+    # Behind a prefix bash does not see that these are files.
+    compopt -o nospace 2>/dev/null
+    while IFS= read -r path; do
+        printf -v word %q "$path"
+        [[ -d $path ]] && word+=/ || word+=' '
+        found+=("$prefix$word")
+    done < <(compgen "$action" -- "$start")
+}
+
+_remit_own() { # KIND: what this user has of it
+    command remit completion --words "$1" 2>/dev/null | while IFS=$'\t' read -r word _; do printf '%s\n' "$word"; done
+}
+
+_remit() {
+    local line=${COMP_LINE:0:COMP_POINT} rest= part= i
+    local -a words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        rest=${line#"${line%%[![:space:]]*}"}
+        part=${COMP_WORDS[i]}
+        ((i == COMP_CWORD)) && part=$rest
+        if ((i == 0)) || [[ $rest != "$line" ]]; then
+            words+=("$part")
+        else
+            words[${#words[@]} - 1]+=$part
+        fi
+        line=${rest#"$part"}
+    done
+    [[ $part == [=:]* ]] && part=${part##*[=:]}
+
+    local command= position=1 kind= children= flags= word plain= due=
+    for ((i = 1; i < ${#words[@]} - 1; i++)); do
+        word=${words[i]}
+        if [[ $due ]]; then
+            due=
+        elif [[ ! $plain && $word == -- ]]; then
+            plain=1
+        elif [[ ! $plain && $word == -?* ]]; then
+            _remit_value "$command" "$word"
+            due=$kind
+        else
+            _remit_command "$command"
+            if [[ " $children " == *" $word "* ]]; then
+                command=${command:+$command }$word
+            else
+                ((position++))
+            fi
+        fi
+    done
+
+    local current=${words[${#words[@]} - 1]} before=
+    _remit_command "$command"
+    if [[ $due ]]; then
+        kind=$due
+    elif [[ ! $plain && $current == --*=* ]]; then
+        _remit_value "$command" "${current%%=*}"
+        before=${current%%=*}=
+    elif [[ ! $plain && $current == -* ]]; then
+        kind="= $flags"
+    elif [[ $children ]]; then
+        kind="= $children"
+    else
+        _remit_operand "$command" "$position"
+    fi
+
+    local value=${current#"$before"} last
+    local -a found=()
+    case $kind in
+    '= '*) _remit_offer '' ${kind#= } ;;
+    file) _remit_paths '' -f ;;
+    directory) _remit_paths '' -d ;;
+    run)
+        _remit_offer '' last $(_remit_own runs)
+        ((${#found[@]})) || _remit_paths '' -d
+        ;;
+    proposal) _remit_offer '' $(_remit_own proposals) ;;
+    tools)
+        compopt -o nospace 2>/dev/null
+        last=${value##*,}
+        if [[ $last == *=* ]]; then
+            _remit_offer "${value%"${last#*=}"}" auto ask deny
+        else
+            _remit_offer "${value%"$last"}" $_remit_tools
+        fi
+        ;;
+    rule)
+        compopt -o nospace 2>/dev/null
+        if [[ $value == *:* ]]; then
+            _remit_offer "${value%%:*}:" $_remit_selectors
+        else
+            _remit_offer '' $_remit_tools
+        fi
+        ;;
+    model)
+        compopt -o nospace 2>/dev/null
+        case $value in
+        local/* | scripted/* | replay/*) _remit_paths "${value%%/*}/" -f ;;
+        *) _remit_offer '' $_remit_models ;;
+        esac
+        ;;
+    esac
+
+    # What is in front of the word as bash sees it stands on the line already.
+    local head=${current%"$part"}
+    COMPREPLY=()
+    for word in ${found[@]+"${found[@]}"}; do
+        word=$before$word
+        COMPREPLY+=("${word#"$head"}")
+    done
+}
+
+complete -o nosort -F _remit remit 2>/dev/null || complete -F _remit remit

@@ -1,0 +1,210 @@
+# fish completion of remit, as `remit completion fish` prints it.
+# Put it as remit.fish into ~/.config/fish/completions, or use it now: remit completion fish | source
+
+function __remit_valued # COMMAND: its flags that take a value
+    switch "$argv"
+        case 'run'
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --output-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+        case 'resume'
+            printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+        case 'task new'
+            printf '%s\n' --example
+        case 'policy explain'
+            printf '%s\n' -t --task -p --policy --allow --deny --workspace
+        case 'runs list'
+            printf '%s\n' -n --number
+        case 'tools'
+            printf '%s\n' -t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask
+    end
+end
+
+function __remit_operands # how many operands follow the command ARGV on the line; fails when it is another one
+    set -l words (commandline -opc)[2..]
+    set -l depth (count $argv)
+    test (count $words) -ge $depth; or return 1
+    if test $depth -gt 0
+        test "$words[1..$depth]" = "$argv"; or return 1
+        set words $words[(math $depth + 1)..]
+    end
+    set -l valued (__remit_valued "$argv")
+    set -l count 0
+    set -l due 0
+    set -l plain 0
+    for word in $words
+        if test $due = 1
+            set due 0
+        else if test $plain = 0; and test "$word" = --
+            set plain 1
+        else if test $plain = 0; and string match -q -- '-?*' "$word"
+            contains -- "$word" $valued; and set due 1
+        else
+            set count (math $count + 1)
+        end
+    end
+    echo $count
+end
+
+function __remit_in # COMMAND...: whether the line is at this command, or below it
+    __remit_operands $argv >/dev/null
+end
+
+function __remit_at # POSITION COMMAND...: whether that operand of the command is due
+    test "$(__remit_operands $argv[2..])" = (math $argv[1] - 1)
+end
+
+function __remit_value # the word under the cursor, without the flag in front of it
+    commandline -ct | string replace -r -- '^--[^=]*=' ''
+end
+
+function __remit_tools # NAME[=auto|ask|deny],...
+    set -l word (__remit_value)
+    set -l done (string match -r -- '^.*,' "$word")
+    set -l name (string match -r -- '[^,=]*=' (string replace -r -- '^.*,' '' "$word"))
+    if test -n "$name"
+        printf '%s\n' "$done$name"{auto,ask,deny}
+    else
+        printf '%s\n' "$done"{analyze_csv,fetch_url,list_files,propose_memory,read_file,search_files,update_plan,write_artifact}
+    end
+end
+
+function __remit_rules # TOOL[:SELECTOR=PATTERN]
+    set -l tool (string match -r -- '^[^:]*:' (__remit_value))
+    if test -n "$tool"
+        printf '%s\n' "$tool"{path,host,url,command,topic,agent,name}=
+    else
+        printf '%s\n' analyze_csv fetch_url list_files propose_memory read_file search_files update_plan write_artifact
+    end
+end
+
+function __remit_models # PROVIDER/NAME
+    set -l word (__remit_value)
+    set -l prefix (string match -r -- '^(?:local|scripted|replay)/' "$word")
+    if test -n "$prefix"
+        printf '%s\n' $prefix(__fish_complete_path (string replace -- "$prefix" '' "$word"))
+    else
+        printf '%s\n' openai/ local/ scripted/ replay/
+    end
+end
+
+function __remit_own # KIND: what this user has of it
+    command -q remit; and command remit completion --words $argv 2>/dev/null
+end
+
+complete -c remit -f
+complete -c remit -n '__remit_at 1' -a run -d 'Run a task or a prompt to its verdict.'
+complete -c remit -n '__remit_at 1' -a resume -d 'Go on with a run that stopped. What finished is not repeated.'
+complete -c remit -n '__remit_at 1' -a task -d 'Check a task file, print its schema, start one from an example.'
+complete -c remit -n '__remit_at 1' -a policy -d 'Check rule files and explain decisions.'
+complete -c remit -n '__remit_at 1' -a runs -d 'List runs and show one.'
+complete -c remit -n '__remit_at 1' -a memory -d 'List memory proposals, accept or reject them.'
+complete -c remit -n '__remit_at 1' -a tools -d 'List the tools a run with these flags would offer, and why others are off.'
+complete -c remit -n '__remit_at 1' -a events -d 'Print the JSON Schema of the event stream.'
+complete -c remit -n '__remit_at 1' -a completion -d 'Print the completion script of a shell.'
+complete -c remit -n '__remit_at 1' -a man -d 'Print a manual page, or show it on a terminal.'
+complete -c remit -n '__remit_at 1' -s V -l version -d 'Print the version.'
+complete -c remit -n '__remit_at 1' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in run' -s t -l task -r -F -d 'Task file, YAML or TOML.'
+complete -c remit -n '__remit_in run' -s p -l policy -r -F -d 'Rule file; may be given several times.'
+complete -c remit -n '__remit_in run' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
+complete -c remit -n '__remit_in run' -s o -l out -x -a '(__fish_complete_directories (__remit_value))' -d 'The run\'s directory, artifacts included.'
+complete -c remit -n '__remit_in run' -s m -l model -x -a '(__remit_models)' -d 'The model, such as openai/gpt-4o-mini.'
+complete -c remit -n '__remit_in run' -l output-format -x -a 'text json stream-json' -d 'What stdout carries.'
+complete -c remit -n '__remit_in run' -s i -l input -x -d 'An input of the task.'
+complete -c remit -n '__remit_in run' -l prompt-file -r -F -d 'File of the prompt; - reads stdin.'
+complete -c remit -n '__remit_in run' -l stdin -d 'Read stdin to its end, or never.'
+complete -c remit -n '__remit_in run' -s n -l no-stdin -d 'Read stdin to its end, or never.'
+complete -c remit -n '__remit_in run' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in run' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
+complete -c remit -n '__remit_in run' -l deny -x -a '(__remit_rules)' -d 'Such as read_file:path=private/**.'
+complete -c remit -n '__remit_in run' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
+complete -c remit -n '__remit_in run' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
+complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A refused call: go on, or end the run with exit code 4.'
+complete -c remit -n '__remit_in run' -l example -x -a 'mixed-docs sales-report' -d 'Run a packaged example.'
+complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the model\'s answers, for -m replay/FILE.'
+complete -c remit -n '__remit_in run' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
+complete -c remit -n '__remit_in run' -l max-turns -x -d 'Model requests.'
+complete -c remit -n '__remit_in run' -l max-seconds -x -d 'Wall time in seconds.'
+complete -c remit -n '__remit_in run' -l max-tokens -x -d 'Tokens, in and out.'
+complete -c remit -n '__remit_in run' -l max-usd -x -d 'US dollars; needs the model\'s price.'
+complete -c remit -n '__remit_in run' -l max-calls -x -d 'Tool calls.'
+complete -c remit -n '__remit_in run' -l max-network-requests -x -d 'Requests of web tools.'
+complete -c remit -n '__remit_in run' -l max-artifact-bytes -x -d 'Size of one artifact, such as 1MiB.'
+complete -c remit -n '__remit_in run' -l max-artifacts-total-bytes -x -d 'Size of all artifacts together.'
+complete -c remit -n '__remit_in run' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in resume' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
+complete -c remit -n '__remit_in resume' -s m -l model -x -a '(__remit_models)' -d 'The model, such as openai/gpt-4o-mini.'
+complete -c remit -n '__remit_in resume' -l output-format -x -a 'text json stream-json' -d 'What stdout carries.'
+complete -c remit -n '__remit_in resume' -l reload -d 'Use task and rule files as they are now, not as they were.'
+complete -c remit -n '__remit_in resume' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
+complete -c remit -n '__remit_in resume' -l max-turns -x -d 'Model requests.'
+complete -c remit -n '__remit_in resume' -l max-seconds -x -d 'Wall time in seconds.'
+complete -c remit -n '__remit_in resume' -l max-tokens -x -d 'Tokens, in and out.'
+complete -c remit -n '__remit_in resume' -l max-usd -x -d 'US dollars; needs the model\'s price.'
+complete -c remit -n '__remit_in resume' -l max-calls -x -d 'Tool calls.'
+complete -c remit -n '__remit_in resume' -l max-network-requests -x -d 'Requests of web tools.'
+complete -c remit -n '__remit_in resume' -l max-artifact-bytes -x -d 'Size of one artifact, such as 1MiB.'
+complete -c remit -n '__remit_in resume' -l max-artifacts-total-bytes -x -d 'Size of all artifacts together.'
+complete -c remit -n '__remit_in resume' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 resume' -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)'
+complete -c remit -n '__remit_at 1 task' -a check -d 'Print what is wrong with task files, all of it, or one line for each that is right.'
+complete -c remit -n '__remit_at 1 task' -a schema -d 'Print the JSON Schema of the task file.'
+complete -c remit -n '__remit_at 1 task' -a new -d 'Copy an example into a directory, and print how to run it.'
+complete -c remit -n '__remit_at 1 task' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in task check' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in task check' -F
+complete -c remit -n '__remit_in task schema' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in task new' -l example -x -a 'mixed-docs sales-report' -d 'The example to start from.'
+complete -c remit -n '__remit_in task new' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 task new' -x -a '(__fish_complete_directories (__remit_value))'
+complete -c remit -n '__remit_at 1 policy' -a check -d 'Load rule files, run their examples, and say what in them is most likely a mistake.'
+complete -c remit -n '__remit_at 1 policy' -a explain -d 'Say what would become of a call, which rule decides that, and what every other source says.'
+complete -c remit -n '__remit_at 1 policy' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in policy check' -l strict -d 'Warnings end the command with exit code 2.'
+complete -c remit -n '__remit_in policy check' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in policy check' -F
+complete -c remit -n '__remit_in policy explain' -s t -l task -r -F -d 'The task whose ticks hold.'
+complete -c remit -n '__remit_in policy explain' -s p -l policy -r -F -d 'A rule file; may be repeated.'
+complete -c remit -n '__remit_in policy explain' -l allow -x -a '(__remit_rules)' -d 'As in `remit run`; may be repeated.'
+complete -c remit -n '__remit_in policy explain' -l deny -x -a '(__remit_rules)' -d 'As in `remit run`; may be repeated.'
+complete -c remit -n '__remit_in policy explain' -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory tools see.'
+complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
+complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv fetch_url list_files propose_memory read_file search_files update_plan write_artifact'
+complete -c remit -n '__remit_at 1 runs' -a list -d 'List runs, newest first.'
+complete -c remit -n '__remit_at 1 runs' -a show -d 'Show what a run did, what it was refused, and how to go on.'
+complete -c remit -n '__remit_at 1 runs' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in runs list' -l json -d 'Print a JSON array.'
+complete -c remit -n '__remit_in runs list' -s n -l number -x -d 'At most so many, newest first.'
+complete -c remit -n '__remit_in runs list' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in runs show' -l json -d 'Print a JSON object.'
+complete -c remit -n '__remit_in runs show' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 runs show' -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)'
+complete -c remit -n '__remit_at 1 memory' -a proposals -d 'List the proposals that wait for a decision, oldest first.'
+complete -c remit -n '__remit_at 1 memory' -a accept -d 'Accept proposals: all that are named, or none when one is unknown.'
+complete -c remit -n '__remit_at 1 memory' -a reject -d 'Reject proposals: all that are named, or none when one is unknown.'
+complete -c remit -n '__remit_at 1 memory' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in memory proposals' -l json -d 'Print a JSON array.'
+complete -c remit -n '__remit_in memory proposals' -l all -d 'Also those that were accepted or rejected.'
+complete -c remit -n '__remit_in memory proposals' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in memory accept' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in memory accept' -x -k -a '(__remit_own proposals)'
+complete -c remit -n '__remit_in memory reject' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in memory reject' -x -k -a '(__remit_own proposals)'
+complete -c remit -n '__remit_in tools' -s t -l task -r -F -d 'Task file, YAML or TOML.'
+complete -c remit -n '__remit_in tools' -s p -l policy -r -F -d 'Rule file; may be given several times.'
+complete -c remit -n '__remit_in tools' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
+complete -c remit -n '__remit_in tools' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in tools' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
+complete -c remit -n '__remit_in tools' -l deny -x -a '(__remit_rules)' -d 'Such as read_file:path=private/**.'
+complete -c remit -n '__remit_in tools' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
+complete -c remit -n '__remit_in tools' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
+complete -c remit -n '__remit_in tools' -l json -d 'Names, state, effects and schemas as JSON.'
+complete -c remit -n '__remit_in tools' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in events' -l schema -d 'The JSON Schema; it is printed anyway.'
+complete -c remit -n '__remit_in events' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in completion' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 completion' -x -a 'bash zsh fish'
+complete -c remit -n '__remit_in man' -l roff -d 'Print the source, for man(1) to read.'
+complete -c remit -n '__remit_in man' -l list -d 'List the pages.'
+complete -c remit -n '__remit_in man' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume task policy runs memory tools events completion man task.5 policy.5 approvals events.7 tools.7'
