@@ -19,11 +19,9 @@ from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.base.text import clip, scrub
 from remit.engine.context import CallContext
+from remit.engine.order import QUIET_EFFECTS, Order
 from remit.engine.recorder import Recorder
 from remit.tools.contract import Tool
-
-QUIET_EFFECTS = frozenset({Effect.NONE, Effect.READ, Effect.STATE})
-"""Effects that leave the world as it was: running such a call twice needs no proof on disk."""
 
 MAX_PARALLEL = 8
 
@@ -268,15 +266,13 @@ class Dispatch:
     async def _execute(self, checked: Sequence[Checked]) -> None:
         """Readers share, writers are alone per resource; outcomes are settled in call order."""
         tasks: list[asyncio.Task[tuple[Outcome, float]]] = []
-        ends: list[asyncio.Event] = []
-        loud = [index for index, each in enumerate(checked) if not each.quiet]
+        order = Order()
         stop: RemitError | None = None
         try:
-            for index, each in enumerate(checked):
-                earlier = range(index) if not each.quiet else (other for other in loud if other < index)
-                before = [ends[other] for other in earlier if _conflict(checked[other], each)]
-                ends.append(asyncio.Event())
-                tasks.append(asyncio.create_task(self._in_order(each, before, ends[index])))
+            for each in checked:
+                end = asyncio.Event()
+                before = order.add(each.resources if each.outcome is None else (), end)
+                tasks.append(asyncio.create_task(self._in_order(each, before, end)))
             for each, task in zip(checked, tasks, strict=True):
                 try:
                     outcome, seconds = await task
@@ -350,31 +346,6 @@ class Dispatch:
         close = difflib.get_close_matches(name, list(self._tools), 1)
         guess = f"; did you mean {close[0]}?" if close else ""
         return f"there is no tool {name[:80]!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}{guess}"
-
-
-def _conflict(first: Checked, second: Checked) -> bool:
-    """Whether the second call has to wait for the first."""
-    if first.outcome is not None or second.outcome is not None or (first.quiet and second.quiet):
-        return False
-    return any(
-        _overlap(one, other) and not {one.effect, other.effect} <= QUIET_EFFECTS
-        for one in first.resources
-        for other in second.resources
-    )
-
-
-def _overlap(one: Resource, other: Resource) -> bool:
-    files = {"path", "tree"}
-    if "command" in {one.kind, other.kind}:
-        # A command may touch any file: it is alone among commands and files.
-        return {one.kind, other.kind} <= files | {"command"}
-    if one.kind in files and other.kind in files:
-        return any(_beneath(a, b) or _beneath(b, a) for a in one.names() for b in other.names())
-    return one.kind == other.kind and one.name == other.name
-
-
-def _beneath(path: str, root: str) -> bool:
-    return root in (".", path) or path.startswith(f"{root}/")
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:

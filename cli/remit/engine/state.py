@@ -9,6 +9,7 @@ from functools import singledispatchmethod
 from typing import Any
 
 from remit.base.calls import Call, Outcome
+from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
 from remit.base.messages import Message, ResultBlock, TextBlock, Usage
 from remit.base.records import (
@@ -171,7 +172,7 @@ class State:
         if opened is None:
             self.checks_done[record.key] = record.outcome
             return
-        self.ledger.calls += 1
+        self.ledger.calls += not _never_ran(opened, record.outcome)
         self._results[record.key] = ResultBlock(record.id, record.content, is_error=not record.outcome.ok)
         if not self.open:
             ordered = tuple(self._results[key] for key in self._calls if key in self._results)
@@ -246,3 +247,8 @@ class State:
         entry["cacheReadInputTokens"] += record.usage.cache_read
         entry["cacheCreationInputTokens"] += record.usage.cache_write
         entry["costUSD"] += record.usd or 0.0
+
+
+def _never_ran(opened: OpenCall, outcome: Outcome) -> bool:
+    """Whether the budget was spent before it was this call's turn: then it has cost nothing itself."""
+    return outcome.error is not None and outcome.error.code is ErrorCode.BUDGET_SPENT and not opened.started

@@ -1,0 +1,81 @@
+"""The order among the calls of one turn: readers share, writers are alone, per resource."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from remit.base.resources import Effect, Resource
+
+QUIET_EFFECTS = frozenset({Effect.NONE, Effect.READ, Effect.STATE})
+"""Effects that leave the world as it was: running such a call twice needs no proof on disk."""
+
+FILES = frozenset({"path", "tree", "command"})
+"""Kinds that overlap one another: a command may touch any file. All others are alone by their name."""
+
+
+@dataclass
+class _Turnstile:
+    """Who used a resource since its last writer."""
+
+    writer: asyncio.Event | None = None
+    readers: list[asyncio.Event] = field(default_factory=list)
+
+    def enter(self, writes: bool, end: asyncio.Event) -> Iterator[asyncio.Event]:
+        """Take a place; the ends to wait for."""
+        if self.writer is not None:
+            yield self.writer
+        if not writes:
+            self.readers.append(end)
+            return
+        yield from self.readers
+        self.writer, self.readers = end, []
+
+
+@dataclass(frozen=True)
+class _FileUse:
+    resources: tuple[Resource, ...]
+    writes: bool
+    end: asyncio.Event
+
+
+class Order:
+    """Gives each call of a turn, in order, the ends it has to wait for."""
+
+    def __init__(self) -> None:
+        self._named: dict[tuple[str, str], _Turnstile] = {}
+        self._files: list[_FileUse] = []
+
+    def add(self, resources: Sequence[Resource], end: asyncio.Event) -> list[asyncio.Event]:
+        """resources: of one call, none for one that does not run. end: set when the call is over."""
+        waits: list[asyncio.Event] = []
+        writes = any(each.effect not in QUIET_EFFECTS for each in resources)
+        for key in dict.fromkeys((each.kind, each.name) for each in resources if each.kind not in FILES):
+            waits += self._named.setdefault(key, _Turnstile()).enter(writes, end)
+        files = tuple(each for each in resources if each.kind in FILES)
+        if files:
+            waits += self._earlier(files, writes)
+            self._files.append(_FileUse(files, writes, end))
+        return waits
+
+    def _earlier(self, files: tuple[Resource, ...], writes: bool) -> Iterator[asyncio.Event]:
+        for use in reversed(self._files):
+            if not (writes or use.writes):
+                continue
+            if any(overlap(one, other) for one in files for other in use.resources):
+                yield use.end
+                if use.writes and use.resources == files:
+                    # It waited for everything before it that this call would wait for.
+                    return
+
+
+def overlap(one: Resource, other: Resource) -> bool:
+    """Whether two file resources can be about the same file."""
+    if "command" in {one.kind, other.kind}:
+        return True
+    return any(_beneath(a, b) or _beneath(b, a) for a in one.names() for b in other.names())
+
+
+def _beneath(path: str, root: str) -> bool:
+    return root in (".", path) or path.startswith(f"{root}/")
