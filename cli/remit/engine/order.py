@@ -36,7 +36,6 @@ class _Turnstile:
 @dataclass(frozen=True)
 class _FileUse:
     resources: tuple[Resource, ...]
-    writes: bool
     end: asyncio.Event
 
 
@@ -50,24 +49,34 @@ class Order:
     def add(self, resources: Sequence[Resource], end: asyncio.Event) -> list[asyncio.Event]:
         """resources: of one call, none for one that does not run. end: set when the call is over."""
         waits: list[asyncio.Event] = []
-        writes = any(each.effect not in QUIET_EFFECTS for each in resources)
-        for key in dict.fromkeys((each.kind, each.name) for each in resources if each.kind not in FILES):
+        named: dict[tuple[str, str], bool] = {}
+        for each in resources:
+            if each.kind not in FILES:
+                key = (each.kind, each.name)
+                named[key] = named.get(key, False) or _writes(each)
+        for key, writes in named.items():
             waits += self._named.setdefault(key, _Turnstile()).enter(writes, end)
         files = tuple(each for each in resources if each.kind in FILES)
         if files:
-            waits += self._earlier(files, writes)
-            self._files.append(_FileUse(files, writes, end))
-        return waits
+            waits += self._earlier(files)
+            self._files.append(_FileUse(files, end))
+        return list(dict.fromkeys(waits))
 
-    def _earlier(self, files: tuple[Resource, ...], writes: bool) -> Iterator[asyncio.Event]:
+    def _earlier(self, files: tuple[Resource, ...]) -> Iterator[asyncio.Event]:
         for use in reversed(self._files):
-            if not (writes or use.writes):
-                continue
-            if any(overlap(one, other) for one in files for other in use.resources):
+            if any(_conflict(one, other) for one in files for other in use.resources):
                 yield use.end
-                if use.writes and use.resources == files:
+                if use.resources == files and all(map(_writes, files)):
                     # It waited for everything before it that this call would wait for.
                     return
+
+
+def _writes(resource: Resource) -> bool:
+    return resource.effect not in QUIET_EFFECTS
+
+
+def _conflict(one: Resource, other: Resource) -> bool:
+    return (_writes(one) or _writes(other)) and overlap(one, other)
 
 
 def overlap(one: Resource, other: Resource) -> bool:

@@ -27,10 +27,12 @@ RESOURCES = st.one_of(
 PLACES = {"path", "tree", "command"}
 
 
-def conflict(one: Resource, other: Resource) -> bool:
-    """The rule, said of a pair."""
-    if {one.effect, other.effect} <= QUIET_EFFECTS:
-        return False
+def conflict(one: list[Resource], other: list[Resource]) -> bool:
+    """The rule, said of a pair of calls: they meet at a resource that one of them changes."""
+    return any(not {a.effect, b.effect} <= QUIET_EFFECTS and same(a, b) for a in one for b in other)
+
+
+def same(one: Resource, other: Resource) -> bool:
     if {one.kind, other.kind} <= PLACES:
         if "command" in {one.kind, other.kind}:
             return True
@@ -51,9 +53,7 @@ def test_conflicting_calls_wait_and_no_others(calls: list[list[Resource]]) -> No
     for direct in waits:
         after.append(direct | {earlier for index in direct for earlier in after[index]})
     for later, resources in enumerate(calls):
-        conflicts = {
-            earlier for earlier in range(later) if any(conflict(a, b) for a in calls[earlier] for b in resources)
-        }
+        conflicts = {earlier for earlier in range(later) if conflict(calls[earlier], resources)}
         # A wait may stand for others: whom the one waited for has waited for.
         assert conflicts <= after[later]
         assert waits[later] <= conflicts
