@@ -45,6 +45,7 @@ class Order:
     def __init__(self) -> None:
         self._named: dict[tuple[str, str], _Turnstile] = {}
         self._files: list[_FileUse] = []
+        self._writers: list[_FileUse] = []
 
     def add(self, resources: Sequence[Resource], end: asyncio.Event) -> list[asyncio.Event]:
         """resources: of one call, none for one that does not run. end: set when the call is over."""
@@ -58,12 +59,16 @@ class Order:
             waits += self._named.setdefault(key, _Turnstile()).enter(writes, end)
         files = tuple(each for each in resources if each.kind in FILES)
         if files:
+            use = _FileUse(files, end)
             waits += self._earlier(files)
-            self._files.append(_FileUse(files, end))
+            self._files.append(use)
+            if any(map(_writes, files)):
+                self._writers.append(use)
         return list(dict.fromkeys(waits))
 
     def _earlier(self, files: tuple[Resource, ...]) -> Iterator[asyncio.Event]:
-        for use in reversed(self._files):
+        # Readers, however many, never look at one another.
+        for use in reversed(self._files if any(map(_writes, files)) else self._writers):
             if any(_conflict(one, other) for one in files for other in use.resources):
                 yield use.end
                 if use.resources == files and all(map(_writes, files)):

@@ -64,3 +64,12 @@ def test_many_writers_of_one_name_wait_for_one_each() -> None:
     artifact = [Resource("artifact", "a.md", Effect.WRITE)]
     waits = [order.add(artifact, asyncio.Event()) for _ in range(10_000)]
     assert sum(map(len, waits)) == 9_999
+
+
+def test_many_readers_of_files_look_at_writers_only() -> None:
+    order = Order()
+    writer = asyncio.Event()
+    order.add([Resource("path", "a/b.md", Effect.WRITE)], writer)
+    reads = [Resource("tree", "a", Effect.READ), Resource("path", "c.md", Effect.READ)]
+    waits = [order.add([reads[number % 2]], asyncio.Event()) for number in range(10_000)]
+    assert waits == [[writer], []] * 5_000
