@@ -53,8 +53,8 @@ class Order:
         named: dict[tuple[str, str], bool] = {}
         for each in resources:
             if each.kind not in FILES:
-                key = (each.kind, each.name)
-                named[key] = named.get(key, False) or _writes(each)
+                name = (each.kind, each.name)
+                named[name] = named.get(name, False) or _writes(each)
         for key, writes in named.items():
             waits += self._named.setdefault(key, _Turnstile()).enter(writes, end)
         files = tuple(each for each in resources if each.kind in FILES)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from remit.base.errors import PreflightFault
+from remit.net.stack import prepare_http_stack
 from remit.net.tls import shared_context
 from remit.providers.failures import AttemptFailed, quote
 
@@ -99,6 +100,7 @@ class HttpClient:
 @cache
 def load_httpx() -> ModuleType:
     """httpx without its command line, which would import click and rich where they are installed."""
+    prepare_http_stack()
     command_line = ModuleType("httpx._main")
     command_line.main = lambda: None  # type: ignore[attr-defined]
     sys.modules.setdefault(command_line.__name__, command_line)
