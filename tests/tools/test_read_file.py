@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -15,6 +16,7 @@ from remit.base.calls import Outcome
 from remit.base.errors import ErrorCode
 from remit.base.resources import Effect
 from remit.tools.documents.read_file import ReadFile
+from remit.workspace.beneath import KernelOpener
 from remit.workspace.root import Root
 
 TOOL = ReadFile()
@@ -188,33 +190,33 @@ def test_at_most_2_mib(workspace: Path, root: Root, size: int, fits: bool) -> No
     assert "2097152" in message(outcome)
 
 
-class Counting:
-    """An opener that makes the file grow between looking at it and opening it."""
+class Growing:
+    """An opener that makes the file grow once it is open for reading, and keeps an eye on it."""
 
-    def __init__(self, grow: Any) -> None:
-        from remit.workspace.beneath import KernelOpener
-
+    def __init__(self, path: Path) -> None:
         self._opener = KernelOpener()
-        self._grow = grow
+        self._path = path
+        self.seen = -1
 
     def open(self, root: int, name: str, flags: int) -> int:
         fd = self._opener.open(root, name, flags)
         if flags & os.O_NONBLOCK:
-            self._grow()
+            with self._path.open("ab") as file:
+                file.write(b"x" * 2 * MIB_2)
+            # Both descriptors share one position, which tells how far was read.
+            self.seen = os.dup(fd)
         return fd
 
 
 def test_a_file_that_grows_while_it_is_read_is_never_read_beyond(workspace: Path) -> None:
     (workspace / "a.log").write_bytes(b"x" * MIB_2)
-
-    def grow() -> None:
-        with (workspace / "a.log").open("ab") as file:
-            file.write(b"x" * MIB_2)
-
-    with Root(workspace, opener=Counting(grow)) as root:
+    opener = Growing(workspace / "a.log")
+    with Root(workspace, opener=opener) as root:
         outcome = call(TOOL, {"path": "a.log"}, root)
     assert code(outcome) is ErrorCode.FILE_TOO_LARGE
     assert "grew" in message(outcome)
+    assert MIB_2 < os.lseek(opener.seen, 0, os.SEEK_CUR) <= MIB_2 + io.DEFAULT_BUFFER_SIZE
+    os.close(opener.seen)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Effect, Resource
 from remit.tools.documents.read_file import ReadFile
 from remit.tools.documents.search_files import SearchFiles, SearchFilesParams
+from remit.workspace.beneath import KernelOpener
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
 from remit.workspace.world import WorkspaceWorld
@@ -266,12 +267,10 @@ def test_what_rules_withhold(workspace: Path, root: Root) -> None:
     assert outcome.data["skipped"]["withheld"] == 1
 
 
-class Vanishing:
-    """An opener before whose n-th open of a name the file is gone, grown, or withheld behind a link."""
+class Meddling:
+    """An opener that lets something happen to a file before each open of its name."""
 
     def __init__(self, name: str, act: Any) -> None:
-        from remit.workspace.beneath import KernelOpener
-
         self._opener = KernelOpener()
         self._name = name
         self._act = act
@@ -285,7 +284,7 @@ class Vanishing:
 def test_a_file_that_vanishes_between_listing_and_reading(workspace: Path) -> None:
     (workspace / "a.txt").write_text("hit")
     (workspace / "b.txt").write_text("hit")
-    gone = Vanishing("a.txt", lambda: (workspace / "a.txt").unlink(missing_ok=True))
+    gone = Meddling("a.txt", lambda: (workspace / "a.txt").unlink(missing_ok=True))
     with Root(workspace, opener=gone) as root:
         data = search(root, "hit")
     assert hits(data) == [("b.txt", 1, "hit")]
@@ -294,7 +293,7 @@ def test_a_file_that_vanishes_between_listing_and_reading(workspace: Path) -> No
 
 def test_a_file_that_grows_between_listing_and_reading(workspace: Path) -> None:
     (workspace / "a.txt").write_text("hit")
-    grown = Vanishing("a.txt", lambda: (workspace / "a.txt").write_bytes(b"hit\n" * MIB_2))
+    grown = Meddling("a.txt", lambda: (workspace / "a.txt").write_bytes(b"hit\n" * MIB_2))
     with Root(workspace, opener=grown) as root:
         data = search(root, "hit")
     assert data["matches"] == []
@@ -309,7 +308,7 @@ def test_a_file_that_becomes_a_link_to_what_is_withheld(workspace: Path) -> None
         (workspace / "a.txt").unlink()
         (workspace / "a.txt").symlink_to("z.txt")
 
-    with Root(workspace, opener=Vanishing("a.txt", swap)) as root:
+    with Root(workspace, opener=Meddling("a.txt", swap)) as root:
         outcome = call(TOOL, {"query": "hit"}, root, entry_allowed=lambda entry: entry.real != "z.txt")
     assert outcome.data["matches"] == []
     assert outcome.data["skipped"]["withheld"] == 2

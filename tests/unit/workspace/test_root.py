@@ -502,6 +502,30 @@ def test_a_hard_link_deleted_right_after_it_was_opened(workspace: Path) -> None:
     assert caught.value.code in (ErrorCode.FILE_CHANGED, ErrorCode.NOT_FOUND)
 
 
+def test_a_deleted_name_is_not_taken_for_a_link_that_carries_its_mark(workspace: Path) -> None:
+    os.link(workspace / "a.txt", workspace / "other.txt")
+
+    def trick() -> None:
+        (workspace / "a.txt").unlink()
+        (workspace / "a.txt (deleted)").symlink_to("other.txt")
+
+    with Root(workspace, opener=Afterwards(trick)) as root, pytest.raises(Failure) as caught:
+        root.look("a.txt")
+    assert caught.value.code is ErrorCode.FILE_CHANGED
+
+
+def test_without_descriptor_paths_a_file_replaced_after_it_was_opened(workspace: Path) -> None:
+    def replace() -> None:
+        (workspace / "new").write_text("another")
+        (workspace / "new").rename(workspace / "docs/b.txt")
+
+    os.link(workspace / "docs/b.txt", workspace / "kept")
+    opener = Afterwards(replace)
+    with Root(workspace, opener=opener, path_of=lambda fd: None) as root, pytest.raises(Failure) as caught:
+        root.look("docs/b.txt")
+    assert caught.value.code is ErrorCode.FILE_CHANGED
+
+
 def test_a_directory_moved_out_right_after_it_was_opened(workspace: Path) -> None:
     def move() -> None:
         (workspace / "docs").rename(workspace.parent / "outside/docs")
