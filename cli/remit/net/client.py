@@ -31,7 +31,7 @@ Spend = Callable[[], None]
 
 
 class WebClient:
-    """Fetches public pages. No proxies, no environment, no cookies, no credentials.
+    """Fetches public pages. No proxies, whatever the environment says; no cookies, no credentials.
 
     resolver and dialer: the hands that look up and connect; whatever they are, only addresses that
     the guard lets pass are dialed. tls: builds the context for https. seconds: for a fetch in total,

@@ -1,4 +1,4 @@
-"""HTML as readable text. Pure but for the time it looks at, so that no page takes long."""
+"""HTML as readable text. Pure but for the processor time it looks at, so that no page takes long."""
 
 from __future__ import annotations
 
@@ -54,14 +54,15 @@ def readable(html: str, *, seconds: float = MAX_SECONDS) -> Readable:
     around preformatted text, `>` quotes, and the address behind a link to another site.
 
     Where the page marks its main content (`main`, or articles that make up the page) the rest is left
-    out, and navigation and footers within; otherwise all of the page is kept.
+    out, and navigation and footers within; otherwise all of the page is kept. seconds: of processor
+    time, so that a busy machine does not cut pages that an idle one reads.
     """
     from selectolax.lexbor import LexborHTMLParser  # only HTML needs the parser
 
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
 
     def late() -> bool:
-        return time.monotonic() > end
+        return time.thread_time() > end
 
     source, title = tame(html, late)
     body = LexborHTMLParser(source).body

@@ -589,12 +589,16 @@ def _drip(start: bytes, piece: bytes) -> Answer:
     ids=["silent", "half headers", "half a body", "dripping body", "dripping chunks", "endless 102"],
 )
 def test_time_is_counted_in_total(answer: Answer, doing: str) -> None:
-    began = time.monotonic()
-    failure = fetch({"/": answer}, seconds=0.3).failure
-    assert failure.code is ErrorCode.TIMEOUT
-    assert "0.3 s in total" in failure.message
-    assert f"still {doing}" in failure.message
-    assert time.monotonic() - began < 5
+    # A busy machine may need longer to get as far as the case is about.
+    for seconds in (0.2, 1.0, 5.0):
+        began = time.monotonic()
+        failure = fetch({"/": answer}, seconds=seconds).failure
+        assert failure.code is ErrorCode.TIMEOUT
+        assert f"{seconds:g} s in total" in failure.message
+        assert time.monotonic() - began < seconds + 10
+        if f"still {doing}" in failure.message:
+            return
+    raise AssertionError(failure.message)
 
 
 def test_redirects_share_the_time() -> None:
