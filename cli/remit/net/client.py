@@ -14,6 +14,7 @@ from remit.base.resources import Resource
 from remit.base.text import shorten
 from remit.net.dial import Dialer, Resolver, SystemResolver, TcpDialer
 from remit.net.guard import DEFAULT_PORTS, CheckedUrl, check_url
+from remit.net.stack import prepare_http_stack
 from remit.net.tls import shared_context
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class WebClient:
         redirect_refused, too_many_redirects, response_too_large, response_invalid; and what `spend`
         raises.
         """
+        prepare_http_stack()
         from remit.net.pinned import Progress  # the HTTP stack is loaded by runs that fetch
 
         checked = self.check(url)
