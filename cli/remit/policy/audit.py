@@ -1,0 +1,158 @@
+"""Lints for rule files: what loads, and yet is not what its author can have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from remit.policy.decide import Layer
+from remit.policy.patterns import CommandPattern, HostPattern, is_literal
+from remit.policy.programs import OPERANDS, RUNS_ANYTHING, RUNS_BY_OPTION
+from remit.policy.rules import CommandSelector, HostSelector, NameSelector, PathSelector, Rule, Selector, UrlSelector
+
+
+class Lint(msgspec.Struct, frozen=True):
+    """One finding. `warning`: most likely a mistake; `hint`: could be better. where: `file:line`."""
+
+    level: Literal["warning", "hint"]
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.level}: {self.message}"
+
+
+def lint(layer: Layer) -> list[Lint]:
+    """The findings of one file, by line."""
+    found: list[Lint] = []
+    heeded = set(map(id, layer.heeded()))
+    for index, rule in enumerate(layer.rules):
+        if id(rule) not in heeded:
+            found.append(_warning(rule, "`auto` is ignored in a project's own rules, which may only tighten"))
+            continue
+        earlier = [each for each in layer.rules[:index] if id(each) in heeded]
+        shadow = next((each for each in earlier if _shadows(each, rule)), None)
+        if shadow is not None:
+            found.append(_warning(rule, f"this rule never speaks: {shadow.ref.where} comes first and covers it all"))
+        found += _open_commands(rule)
+        if rule.selector is not None and not rule.examples:
+            found.append(
+                Lint("hint", rule.ref.where, "it has no examples; `examples.match` and `examples.miss` are run at load")
+            )
+    return found
+
+
+def _warning(rule: Rule, message: str) -> Lint:
+    return Lint("warning", rule.ref.where, message)
+
+
+# -- dead rules --------------------------------------------------------------------------------
+
+
+def _shadows(first: Rule, second: Rule) -> bool:
+    """Whether whatever the second rule matches is matched by the first one."""
+    return (
+        _includes(first.tools, second.tools)
+        and _includes(first.effects, second.effects)
+        and first.mode in (None, second.mode)
+        and (first.selector is None or (second.selector is not None and _covers(first.selector, second.selector)))
+    )
+
+
+def _includes(wider: frozenset[object] | None, narrower: frozenset[object] | None) -> bool:
+    return wider is None or (narrower is not None and wider >= narrower)
+
+
+def _covers(first: Selector, second: Selector) -> bool:
+    """Whether one pattern surely covers another. False where that cannot be told."""
+    match first, second:
+        case PathSelector(), PathSelector():
+            return _covers_path(first.pattern.text, second.pattern.text)
+        case HostSelector(), HostSelector():
+            return all(any(_covers_host(wide, each) for wide in first.hosts) for each in second.hosts)
+        case UrlSelector(), UrlSelector():
+            return first.pattern.text == second.pattern.text
+        case HostSelector(), UrlSelector():
+            host = second.pattern.host
+            return any(wide.covers(host) for wide in first.hosts)
+        case CommandSelector(), CommandSelector():
+            return _covers_command(first.pattern, second.pattern)
+        case NameSelector(), NameSelector():
+            return first.of == second.of and first.pattern.text in ("*", second.pattern.text)
+        case _:
+            return False
+
+
+def _covers_host(first: HostPattern, second: HostPattern) -> bool:
+    return first.covers(second.host) or (second.below_only and first.host == second.host)
+
+
+def _covers_path(first: str, second: str) -> bool:
+    first, second = first.removeprefix("./"), second.removeprefix("./")
+    if first == second:
+        return True
+    if first.startswith(("/", "~")) != second.startswith(("/", "~")):
+        return False
+    base, star, rest = first.rpartition("**")
+    if not star or rest or not (base == "" or is_literal(base)):
+        return False
+    if base == "":
+        return not second.startswith(("/", "~"))
+    return second == base.rstrip("/") or second.startswith(base)
+
+
+def _covers_command(first: CommandPattern, second: CommandPattern) -> bool:
+    wide, narrow = first.words, second.words
+    if len(narrow) < len(wide) or (len(narrow) > len(wide) and not first.open_end):
+        return False
+    if second.open_end and not first.open_end:
+        return False
+    for place, regex in enumerate(wide):
+        if regex.pattern in (".*", narrow[place].pattern):
+            continue
+        if second.wild[place] or regex.fullmatch(second.plain[place]) is None:
+            return False
+    return True
+
+
+# -- commands that run commands ----------------------------------------------------------------
+
+
+def _open_commands(rule: Rule) -> list[Lint]:
+    """Commands allowed with open arguments whose arguments can be any program."""
+    if rule.decide != "auto" or not isinstance(rule.selector, CommandSelector):
+        return []
+    pattern = rule.selector.pattern
+    if not pattern.open_end and not any(pattern.wild):
+        return []
+    for prefix, why in RUNS_ANYTHING.items():
+        if _reaches(pattern, prefix.split()):
+            return [_warning(rule, f"`{pattern.text}` allows any program, by `{prefix}`: {why}")]
+    for prefix, option in RUNS_BY_OPTION.items():
+        if _admits(pattern, prefix.split()) and pattern.open_end:
+            return [_warning(rule, f"`{pattern.text}` allows any program, by `{prefix} ... {option}`")]
+    return []
+
+
+def _admits(pattern: CommandPattern, prefix: Sequence[str]) -> bool:
+    """Whether a command that begins with these words can match."""
+    if len(pattern.words) < len(prefix) and not pattern.open_end:
+        return False
+    return all(regex.fullmatch(word) is not None for regex, word in zip(pattern.words, prefix, strict=False))
+
+
+def _reaches(pattern: CommandPattern, prefix: Sequence[str]) -> bool:
+    """Whether it admits the prefix and leaves open what comes next."""
+    if not _admits(pattern, prefix):
+        return False
+    following = len(prefix) + OPERANDS.get(" ".join(prefix), 0)
+    if len(pattern.words) <= following:
+        return pattern.open_end
+    if pattern.wild[following]:
+        return True
+    word = pattern.plain[following]
+    # `python -m json.tool *` runs that module; `python -c *` runs anything.
+    names_module = word == "-m" and len(pattern.words) > following + 1 and not pattern.wild[following + 1]
+    return word.startswith("-") and pattern.open_end and not names_module

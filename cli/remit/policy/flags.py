@@ -1,0 +1,134 @@
+"""`--allow` and `--deny`: one rule in a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from remit.base.calls import RuleRef
+from remit.base.errors import Fault
+from remit.base.resources import Effect
+from remit.base.text import shorten
+from remit.policy.patterns import BadPattern, Place
+from remit.policy.rules import SELECTORS, Rule, Selector, Shape, known_tool, make_selector, tool_hint
+
+Option = Literal["--allow", "--deny"]
+
+_SELECTED = re.compile(rf"({'|'.join(SELECTORS)})=(.*)", re.DOTALL)
+_FOREIGN = re.compile(r"([A-Za-z]+)(?:\((.*)\))?", re.DOTALL)
+
+FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
+    "Read": ("file_read", "read_file", "view_image", "analyze_csv"),
+    "Write": ("file_write",),
+    "Edit": ("file_edit", "file_apply_patch"),
+    "MultiEdit": ("file_edit", "file_apply_patch"),
+    "Glob": ("file_glob",),
+    "LS": ("list_files", "file_glob"),
+    "Grep": ("file_grep", "search_files"),
+    "Bash": ("shell",),
+    "WebFetch": ("webfetch", "fetch_url"),
+    "WebSearch": ("websearch",),
+    "Agent": ("task",),
+    "Task": ("task",),
+    "TodoWrite": ("todo_write",),
+    "AskUserQuestion": ("question",),
+    "StructuredOutput": ("structured_output",),
+}
+"""The tool names of Claude Code and the tools of ours that do the same, as far as they are there."""
+
+_GRAMMAR = "write TOOL, TOOL:COMMAND or TOOL:SELECTOR=PATTERN with one of " + ", ".join(SELECTORS)
+
+
+class _BadFlagError(Exception):
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def compile_flags(
+    option: Option, texts: Iterable[str], tool_effects: Mapping[str, frozenset[Effect]], place: Place
+) -> tuple[list[Rule], list[Fault]]:
+    """The rules of all uses of one flag, and the faults of those that cannot be read."""
+    rules: list[Rule] = []
+    faults: list[Fault] = []
+    for text in texts:
+        where = f"{option} {shorten(text, 120)}"
+        try:
+            rules.append(_compile(option, text, where, tool_effects, place))
+        except _BadFlagError as problem:
+            faults.append(Fault(str(problem), where, problem.hint))
+    return rules, faults
+
+
+def _compile(
+    option: Option, text: str, where: str, tool_effects: Mapping[str, frozenset[Effect]], place: Place
+) -> Rule:
+    decide: Literal["auto", "deny"] = "auto" if option == "--allow" else "deny"
+    names, key, pattern = _parse(text, tool_effects)
+    verb = "allowed" if decide == "auto" else "denied"
+    ref = RuleRef("flag", where, f"{verb} on the command line")
+    if not key:
+        # As with a tick: what lies outside of the workspace has to be named.
+        return Rule(decide, ref, tools=names, selector=Shape(inside=True) if decide == "auto" else None)
+    try:
+        selector: Selector = make_selector(key, pattern, place, decide)
+    except BadPattern as problem:
+        raise _BadFlagError(f"{key} {shorten(pattern)} cannot be used: {problem}") from None
+    return Rule(decide, ref, tools=names, selector=selector)
+
+
+def _parse(text: str, tool_effects: Mapping[str, frozenset[Effect]]) -> tuple[frozenset[str], str, str]:
+    """Tools, selector key and pattern; the key is "" for the tool as a whole."""
+    tool, colon, rest = text.partition(":")
+    if known_tool(tool, tool_effects):
+        return frozenset({tool}), *_selected(tool, rest, tool_effects, given=bool(colon))
+    match = _FOREIGN.fullmatch(text)
+    if match is None or match[1] not in FOREIGN_NAMES:
+        raise _BadFlagError(f"unknown tool {shorten(tool)}", tool_hint(tool, tool_effects))
+    names = frozenset(name for name in FOREIGN_NAMES[match[1]] if name in tool_effects)
+    if not names:
+        raise _BadFlagError(f"no tool here does what {match[1]} does", tool_hint(match[1], tool_effects))
+    return names, *_foreign(match[1], match[2])
+
+
+def _selected(tool: str, rest: str, tool_effects: Mapping[str, frozenset[Effect]], *, given: bool) -> tuple[str, str]:
+    if not given:
+        return "", ""
+    if not rest:
+        raise _BadFlagError(f"nothing follows `{tool}:`", _GRAMMAR)
+    match = _SELECTED.fullmatch(rest)
+    if match is not None:
+        return match[1], match[2]
+    if tool in tool_effects and Effect.EXECUTE not in tool_effects[tool]:
+        raise _BadFlagError(f"{shorten(rest)} has no selector, and {tool} runs no commands", _GRAMMAR)
+    return "command", rest
+
+
+def _foreign(name: str, inner: str | None) -> tuple[str, str]:
+    """What stands in the parentheses of `Bash(...)` and its like, in our words."""
+    if inner is None or inner in ("", "*"):
+        return "", ""
+    if name == "Bash":
+        return "command", re.sub(r":\*\Z", " *", inner)
+    if name.startswith("Web"):
+        if not inner.startswith("domain:"):
+            raise _BadFlagError(f"{name}({inner}) is not understood", f"write {name}(domain:example.org)")
+        return "host", inner.removeprefix("domain:")
+    if name in ("Agent", "Task"):
+        return "agent", inner
+    return "path", _foreign_path(inner)
+
+
+def _foreign_path(inner: str) -> str:
+    """Those patterns are read as in a .gitignore: without a slash at any depth, and with all below."""
+    if inner.startswith("//"):
+        path = inner[1:]
+    elif inner.startswith("~/"):
+        path = inner
+    else:
+        path = inner.removeprefix("./").removeprefix("/")
+        if "/" not in inner.rstrip("/"):
+            path = f"**/{path}"
+    path = path.rstrip("/")
+    return path if path.endswith("**") else f"{path}/**"

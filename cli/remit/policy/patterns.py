@@ -1,0 +1,371 @@
+"""Patterns of rules: paths, URLs, hosts, names and commands, compiled once and matched in linear time."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from remit.base.errors import Failure
+from remit.base.text import shorten
+from remit.policy.shell import CommandLine, View, program, split_words
+
+
+class BadPattern(ValueError):
+    """The pattern cannot be used; the text says what was seen and what to write."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where relative and `~/` patterns begin. Each is absolute; several are spellings of one place."""
+
+    workspaces: tuple[str, ...]
+    homes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, workspace: str, home: str) -> Place:
+        """The place by its given and its real spelling."""
+        return cls(_spellings(workspace), _spellings(home))
+
+    def absolute(self, name: str) -> tuple[str, ...]:
+        """Every absolute spelling of a resource's name; the root directory is ""."""
+        if name.startswith("/"):
+            return (name.rstrip("/"),)
+        if name in (".", ""):
+            return self.workspaces
+        return tuple([f"{root}/{name}" for root in self.workspaces])
+
+
+def _spellings(path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(spelled.rstrip("/") for spelled in (path, os.path.realpath(path))))
+
+
+# -- globs -------------------------------------------------------------------------------------
+
+_SPECIAL = frozenset("*?[")
+
+
+def is_literal(text: str) -> bool:
+    """Whether a pattern names one thing only."""
+    return not _SPECIAL & set(text)
+
+
+def glob_regex(text: str, any_char: str = "[^/]") -> str:
+    """One glob as a regular expression. `any_char`: what a wildcard stands for."""
+    runs: list[list[str]] = [[]]
+    at = 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char == "*":
+            if runs[-1] or len(runs) == 1:
+                runs.append([])
+        elif char == "?":
+            runs[-1].append(any_char)
+        elif char == "[":
+            piece, at = _char_class(text, at, any_char)
+            runs[-1].append(piece)
+        else:
+            runs[-1].append(re.escape(char))
+    first, *rest = ["".join(run) for run in runs]
+    if not rest:
+        return first
+    # Each run at its first place is as good as any later one, so no step is ever taken back.
+    middle = "".join(f"(?>{any_char}*?{run})" for run in rest[:-1])
+    return f"{first}{middle}{any_char}*{rest[-1]}"
+
+
+def _char_class(text: str, at: int, any_char: str) -> tuple[str, int]:
+    start = at + 1 if text[at : at + 1] in ("!", "^") else at
+    end = text.find("]", start + 1)
+    if end < 0:
+        raise BadPattern("a `[` is not closed; write [[] for the character itself")
+    content = text[start:end]
+    if "/" in content:
+        raise BadPattern("a `[...]` holds a slash")
+    ranges = re.sub(r"([\\\[\]^&~|])", r"\\\1", content)
+    negated = "^" if start > at else ""
+    guard = "(?!/)" if any_char == "[^/]" else ""
+    piece = f"{guard}[{negated}{ranges.replace('--', '-' + chr(92) + '-')}]"
+    try:
+        re.compile(piece)
+    except re.error:
+        raise BadPattern(f"[{text[at:end]}] is no range of characters") from None
+    return piece, end + 1
+
+
+class TextPattern(msgspec.Struct, frozen=True):
+    """A whole text, `*` and `?` standing for any characters."""
+
+    text: str
+    regex: re.Pattern[str]
+
+    @classmethod
+    def compile(cls, text: str) -> TextPattern:
+        """Raises BadPattern."""
+        if not text:
+            raise BadPattern("it is empty")
+        return cls(text, re.compile(glob_regex(text, "."), re.DOTALL))
+
+    def matches(self, text: str) -> bool:
+        return self.regex.fullmatch(text) is not None
+
+
+class PathPattern(msgspec.Struct, frozen=True):
+    """Paths, component by component. literal: it names one path and no more."""
+
+    text: str
+    regex: re.Pattern[str]
+    literal: bool
+
+    @classmethod
+    def compile(cls, text: str, place: Place, *, follow: bool) -> PathPattern:
+        """`text` is relative to the workspace, absolute, or begins with `~/`. follow: also match what
+        lies behind links in its own fixed beginning, which only ever widens it. Raises BadPattern."""
+        bases, parts = _anchor(text, place)
+        fixed = 0
+        while fixed < len(parts) and is_literal(parts[fixed]):
+            fixed += 1
+        starts = ["".join([base, *(f"/{part}" for part in parts[:fixed])]) for base in bases]
+        if follow:
+            starts += [os.path.realpath(start).rstrip("/") if start else "" for start in starts]
+        anchored = "|".join(re.escape(start) for start in dict.fromkeys(starts))
+        regex = re.compile(f"(?:{anchored}){_components(parts[fixed:])}", re.DOTALL)
+        return cls(text, regex, is_literal(text))
+
+    def matches(self, paths: Sequence[str]) -> bool:
+        """Whether any of these absolute spellings fits."""
+        return any(self.regex.fullmatch(path) for path in paths)
+
+
+def _anchor(text: str, place: Place) -> tuple[tuple[str, ...], list[str]]:
+    """The directories a path pattern begins at, and its components from there."""
+    if not text:
+        raise BadPattern("it is empty")
+    outside = re.sub(r"\[[^\]]*\]", "", text)
+    if "\\" in outside:
+        raise BadPattern("it holds a backslash; write / between components and [*] for a plain `*`")
+    if "{" in outside or "}" in outside:
+        raise BadPattern("braces are not expanded; write one rule for each, and [{] for the character itself")
+    bases: tuple[str, ...] = place.workspaces
+    rest = text
+    if text.startswith("/"):
+        bases, rest = ("",), text[1:]
+    elif text == "~" or text.startswith("~/"):
+        bases, rest = place.homes, text[2:]
+    elif text.startswith("~"):
+        raise BadPattern("only `~/` is expanded; write the absolute path")
+    rest = rest.removeprefix("./")
+    parts = [] if rest in ("", ".") else rest.split("/")
+    if "" in parts:
+        raise BadPattern("it has an empty component; `dir/**` names a directory and all below it")
+    if "." in parts or ".." in parts:
+        raise BadPattern("it holds `.` or `..`; a relative pattern lies in the workspace, else write an absolute one")
+    if any("**" in part and part != "**" for part in parts):
+        raise BadPattern("`**` stands alone between slashes")
+    return bases, parts
+
+
+def _components(parts: Sequence[str], any_part: str = "/[^/]+") -> str:
+    """Components as a regular expression over `/a/b`; `**` is any number of them."""
+    groups: list[str] = [""]
+    for part in parts:
+        if part == "**":
+            groups.append("")
+        else:
+            groups[-1] += "/" + glob_regex(part)
+    first, *rest = groups
+    if not rest:
+        return first
+    # As in one component: the first place a group fits is as good as any later one.
+    middle = "".join(f"(?>(?:{any_part})*?{group}(?=/|\\Z))" for group in rest[:-1] if group)
+    return f"{first}{middle}(?:{any_part})*{rest[-1]}"
+
+
+# -- hosts and URLs ----------------------------------------------------------------------------
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
+_AUTHORITY = re.compile(r"(?:(?P<user>[^@]*)@)?(?P<host>\[[^\[\]]*\]|[^:@\[\]*]+)(?::(?P<port>[0-9]*))?")
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
+
+
+class Url(msgspec.Struct, frozen=True):
+    """A URL in the one form that equal URLs share. origin: scheme, user, host and port. query: with its `?`."""
+
+    origin: str
+    host: str
+    path: str
+    query: str
+
+    def __str__(self) -> str:
+        return self.origin + self.path + self.query
+
+
+def canonical_host(text: str) -> str:
+    """A host as the network part of remit writes it. Raises ValueError."""
+    from remit.net.guard import normal_host
+
+    try:
+        return normal_host(text)
+    except Failure as problem:
+        raise ValueError(problem.message) from None
+
+
+def canonical_url(text: str) -> Url:
+    """Raises ValueError for what is no URL, or one that programs read differently."""
+    if any(char.isspace() or not char.isprintable() or char == "\\" for char in text):
+        raise ValueError("a URL holds no blanks, control characters or backslashes")
+    match = _URL.fullmatch(text)
+    if match is None:
+        raise ValueError("a URL begins with a scheme such as https://")
+    scheme, authority, path, query = match[1].lower(), match[2], match[3], match[4]
+    parts = _AUTHORITY.fullmatch(authority)
+    if parts is None:
+        raise ValueError(f"{shorten(authority)} names no host")
+    host = canonical_host(parts["host"])
+    user = f"{parts['user']}@" if parts["user"] is not None else ""
+    given = parts["port"]
+    port = f":{given}" if given and given != _DEFAULT_PORTS.get(scheme) else ""
+    shown = "" if query is None else "?" + _ESCAPED.sub(_settle, query)
+    plain = _without_dots(_ESCAPED.sub(_settle, path))
+    return Url(f"{scheme}://{user}{f'[{host}]' if ':' in host else host}{port}", host, plain, shown)
+
+
+def _settle(found: re.Match[str]) -> str:
+    """Escapes where they are due and nowhere else, in upper case."""
+    text = found[0]
+    if len(text) != 3:
+        return "".join(f"%{byte:02X}" for byte in text.encode())
+    char = chr(int(text[1:], 16))
+    return char if char in _UNRESERVED else text.upper()
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    parts = path.split("/")[1:]
+    for part in parts:
+        if part == "..":
+            del kept[-1:]
+        elif part != ".":
+            kept.append(part)
+    if parts and parts[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
+class HostPattern(msgspec.Struct, frozen=True):
+    """A host and its subdomains; written as `*.host`, the subdomains only."""
+
+    host: str
+    below_only: bool = False
+
+    @classmethod
+    def compile(cls, text: str) -> HostPattern:
+        """Raises BadPattern."""
+        name = text.removeprefix("*.")
+        if "*" in name or not name:
+            raise BadPattern("a host takes no wildcard; `example.org` covers its subdomains too")
+        if "/" in name:
+            raise BadPattern("a host has no scheme or path; write `example.org`, or use `url`")
+        try:
+            return cls(canonical_host(name), name != text)
+        except ValueError as problem:
+            raise BadPattern(str(problem)) from None
+
+    def covers(self, host: str) -> bool:
+        """Whether a canonical host is this one or below it."""
+        return (host == self.host and not self.below_only) or host.endswith(f".{self.host}")
+
+
+class UrlPattern(msgspec.Struct, frozen=True):
+    """One URL, or with `*` and `**` in the path as in path patterns; a `*` in the query is anything.
+    A pattern whose path ends in a wildcard covers every query."""
+
+    text: str
+    origin: str
+    host: str
+    path: re.Pattern[str]
+    query: re.Pattern[str]
+
+    @classmethod
+    def compile(cls, text: str) -> UrlPattern:
+        """Raises BadPattern."""
+        try:
+            url = canonical_url(text)
+        except ValueError as problem:
+            raise BadPattern(f"{problem}; wildcards go into the path, `host` covers subdomains") from None
+        parts = url.path.split("/")[1:]
+        if any("**" in part and part != "**" for part in parts):
+            raise BadPattern("`**` stands alone between slashes")
+        # In a URL `?` and `[` stand for themselves.
+        path = _components([part.replace("[", "[[]") for part in parts], "/[^/]*")
+        query = url.query.replace("[", "[[]").replace("?", "[?]")
+        if not query and parts[-1].endswith("*"):
+            query = "*"
+        return cls(str(url), url.origin, url.host, re.compile(path), re.compile(glob_regex(query, "."), re.DOTALL))
+
+    def matches(self, url: Url) -> bool:
+        return (
+            url.origin == self.origin
+            and self.path.fullmatch(url.path) is not None
+            and self.query.fullmatch(url.query) is not None
+        )
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+class CommandPattern(msgspec.Struct, frozen=True):
+    """Words of a command. plain: as they are written; wild: which hold a wildcard. open_end: any further
+    arguments, or none."""
+
+    text: str
+    words: tuple[re.Pattern[str], ...]
+    plain: tuple[str, ...]
+    wild: tuple[bool, ...]
+    open_end: bool
+
+    @classmethod
+    def compile(cls, text: str) -> CommandPattern:
+        """Raises BadPattern."""
+        try:
+            words = split_words(text)
+        except ValueError as problem:
+            raise BadPattern(f"a command pattern is one simple command, but {problem}") from None
+        open_end = words[-1].text == "*" and not words[-1].known
+        if any(not word.known and not word.bare for word in words):
+            raise BadPattern("one word holds both quotes and a wildcard")
+        kept = words[:-1] if open_end else words
+        regexes = [re.compile(re.escape(w.text) if w.known else glob_regex(w.text, "."), re.DOTALL) for w in kept]
+        wild = tuple(not word.known for word in kept)
+        return cls(text, tuple(regexes), tuple(word.text for word in kept), wild, open_end)
+
+    def grants(self, line: CommandLine) -> bool:
+        """Whether the line is this one simple command, word for word. A word with a wildcard does not
+        stretch over `..`, which would lead out of what it names."""
+        argv = line.argv
+        if argv is None or len(argv) < len(self.words) or (len(argv) > len(self.words) and not self.open_end):
+            return False
+        for regex, wild, word in zip(self.words, self.wild, argv, strict=False):
+            if regex.fullmatch(word) is None:
+                return False
+            if wild and regex.pattern != ".*" and ".." in re.split(r"[/=:,]", word):
+                return False
+        return True
+
+    def hits(self, view: View) -> bool:
+        """Whether a command of a line is this one, or may be. The program counts by its base name."""
+        by_path = bool(self.plain) and "/" in self.plain[0]
+        for place, regex in enumerate(self.words):
+            if place >= len(view):
+                return False
+            word = view[place]
+            if not word.known:
+                return True
+            text = program(word) if place == 0 and not by_path else word.text
+            if regex.fullmatch(text) is None:
+                return False
+        return self.open_end or len(view) == len(self.words) or not view[len(self.words)].known

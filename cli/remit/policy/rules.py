@@ -1,0 +1,439 @@
+"""Rules: what a rule file may say, and what it compiles to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from typing import Annotated, Any, Literal, Protocol
+
+import msgspec
+
+from remit.base.calls import Decide, RuleRef
+from remit.base.errors import Fault
+from remit.base.resources import Effect, Resource, ResourceKind
+from remit.base.text import shorten
+from remit.config.load import Document, convert, convert_fields, did_you_mean, spell
+from remit.policy.patterns import (
+    BadPattern,
+    CommandPattern,
+    HostPattern,
+    PathPattern,
+    Place,
+    TextPattern,
+    UrlPattern,
+    canonical_url,
+)
+from remit.policy.shell import CommandLine, View, read_command
+
+PATH_KINDS: frozenset[ResourceKind] = frozenset({"path", "tree"})
+MODES = ("build", "plan")
+CHECK_TOOL = "check"
+"""The tool that runs a task's checks. It is never offered, yet rules may name it."""
+
+Coverage = Literal["all", "some", "none"]
+
+
+# -- what is judged ----------------------------------------------------------------------------
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A resource under one of its names; a command line, also in one of its views.
+
+    paths: the absolute spellings of a path's name. line, view: of a command."""
+
+    resource: Resource
+    name: str
+    paths: tuple[str, ...] = ()
+    line: CommandLine | None = None
+    view: View = ()
+
+
+NOTHING = Resource("state", "", Effect.NONE)
+"""Stands for a call that touches nothing, so that rules without a selector speak for it."""
+
+
+def subjects(resource: Resource, place: Place) -> list[Subject]:
+    """Everything a resource has to be held against. All of them have to pass."""
+    if resource.kind in PATH_KINDS:
+        return [Subject(resource, name, place.absolute(name)) for name in resource.names()]
+    if resource.kind == "command":
+        line = read_command(resource.name)
+        return [Subject(resource, resource.name, line=line, view=view) for view in line.views]
+    return [Subject(resource, name) for name in resource.names()]
+
+
+# -- selectors ---------------------------------------------------------------------------------
+
+
+class Selector(Protocol):
+    """Which resources a rule is about."""
+
+    @property
+    def literal(self) -> bool:
+        """Whether it names exactly one path."""
+        ...
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        """Whether the rule speaks for it. `grants`: the rule is `auto`, so only what is certain counts.
+        Raises ValueError for a name that cannot be understood."""
+        ...
+
+    def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
+        """How many of the resources of that shape it speaks for."""
+        ...
+
+
+class _OfKind(msgspec.Struct, frozen=True):
+    """What all selectors by name share: they speak for some resources of their kinds."""
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        raise NotImplementedError
+
+    @property
+    def literal(self) -> bool:
+        return False
+
+    def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
+        return "some" if kind in self.kinds else "none"
+
+
+class PathSelector(_OfKind, frozen=True):
+    pattern: PathPattern
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        return PATH_KINDS
+
+    @property
+    def literal(self) -> bool:
+        return self.pattern.literal
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        return subject.resource.kind in PATH_KINDS and self.pattern.matches(subject.paths)
+
+
+class HostSelector(_OfKind, frozen=True):
+    hosts: tuple[HostPattern, ...]
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        return frozenset({"url"})
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        if subject.resource.kind != "url":
+            return False
+        host = canonical_url(subject.name).host
+        return any(pattern.covers(host) for pattern in self.hosts)
+
+
+class UrlSelector(_OfKind, frozen=True):
+    pattern: UrlPattern
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        return frozenset({"url"})
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        return subject.resource.kind == "url" and self.pattern.matches(canonical_url(subject.name))
+
+
+class CommandSelector(_OfKind, frozen=True):
+    pattern: CommandPattern
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        return frozenset({"command"})
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        if subject.line is None:
+            return False
+        return self.pattern.grants(subject.line) if grants else self.pattern.hits(subject.view)
+
+
+class ExactCommand(_OfKind, frozen=True):
+    """One command line as it is written."""
+
+    text: str
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        return frozenset({"command"})
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        return subject.line is not None and subject.name == self.text
+
+
+class NameSelector(_OfKind, frozen=True):
+    of: frozenset[ResourceKind]
+    pattern: TextPattern
+
+    @property
+    def kinds(self) -> frozenset[ResourceKind]:
+        return self.of
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        return subject.resource.kind in self.of and subject.name != "" and self.pattern.matches(subject.name)
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """Every resource of these kinds (None: any). inside: for paths, where they have to lie (None: anywhere)."""
+
+    of: frozenset[ResourceKind] | None = None
+    inside: bool | None = None
+
+    @property
+    def literal(self) -> bool:
+        return False
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        return self.covers(subject.resource.kind, subject.resource.inside) == "all"
+
+    def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
+        if self.of is not None and kind not in self.of:
+            return "none"
+        if kind in PATH_KINDS and self.inside is not None and inside != self.inside:
+            return "none"
+        return "all"
+
+
+# -- rules -------------------------------------------------------------------------------------
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One compiled rule. None: no restriction. examples: how many it was tried with."""
+
+    decide: Decide
+    ref: RuleRef
+    tools: frozenset[str] | None = None
+    effects: frozenset[Effect] | None = None
+    mode: str | None = None
+    selector: Selector | None = None
+    examples: int = 0
+
+    def concerns(self, tool: str, effect: Effect, mode: str) -> bool:
+        """Whether it is about such calls at all."""
+        return (
+            (self.tools is None or tool in self.tools)
+            and (self.effects is None or effect in self.effects)
+            and (self.mode is None or self.mode == mode)
+        )
+
+    def matches(self, subject: Subject) -> bool:
+        """Whether it speaks for this resource. Raises ValueError as its selector does."""
+        return self.selector is None or self.selector.matches(subject, grants=self.decide == "auto")
+
+    def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
+        return "all" if self.selector is None else self.selector.covers(kind, inside)
+
+    @property
+    def literal(self) -> bool:
+        return self.selector is not None and self.selector.literal
+
+
+SelectorMaker = Callable[[str, Place, Decide], Selector]
+
+
+def _named(*kinds: ResourceKind) -> SelectorMaker:
+    return lambda text, place, decide: NameSelector(frozenset(kinds), TextPattern.compile(text))
+
+
+SELECTORS: dict[str, SelectorMaker] = {
+    "path": lambda text, place, decide: PathSelector(PathPattern.compile(text, place, follow=decide != "auto")),
+    "host": lambda text, place, decide: HostSelector((HostPattern.compile(text),)),
+    "url": lambda text, place, decide: UrlSelector(UrlPattern.compile(text)),
+    "command": lambda text, place, decide: CommandSelector(CommandPattern.compile(text)),
+    "topic": _named("topic"),
+    "agent": _named("agent"),
+    "name": _named("state", "artifact"),
+}
+"""The keys that select resources. Each raises BadPattern."""
+
+
+def make_selector(key: str, text: str, place: Place, decide: Decide) -> Selector:
+    """The selector behind `key = "text"`. Raises BadPattern, KeyError."""
+    return SELECTORS[key](text, place, decide)
+
+
+_EXAMPLE_KINDS: dict[str, ResourceKind] = {
+    "path": "path",
+    "host": "url",
+    "url": "url",
+    "command": "command",
+    "topic": "topic",
+    "agent": "agent",
+    "name": "state",
+}
+
+
+def _example(key: str, text: str, place: Place) -> Resource:
+    """An example as the resource it stands for. Raises ValueError."""
+    if key == "host" and "://" not in text:
+        text = f"https://{text}/"
+    if key in ("host", "url"):
+        canonical_url(text)
+    if key == "path":
+        if text == "~" or text.startswith("~/"):
+            text = place.homes[0] + text[1:]
+        if not text.startswith("/"):
+            text = text.removeprefix("./").rstrip("/") or "."
+            if ".." in text.split("/"):
+                raise ValueError("it holds `..`")
+    return Resource(_EXAMPLE_KINDS[key], text, Effect.NONE)
+
+
+# -- rule files --------------------------------------------------------------------------------
+
+
+class _Examples(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    match: list[str] = []
+    miss: list[str] = []
+
+
+Filled = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One `[[rule]]` as it is written."""
+
+    decide: Decide
+    why: Filled
+    tools: list[Filled] | None = None
+    effect: Effect | list[Effect] | None = None
+    mode: Literal["build", "plan"] | None = None
+    path: Filled | None = None
+    host: Filled | None = None
+    url: Filled | None = None
+    command: Filled | None = None
+    topic: Filled | None = None
+    agent: Filled | None = None
+    name: Filled | None = None
+    examples: _Examples | None = None
+
+
+class _RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    rule: list[Any] = []
+
+
+def compile_file(
+    document: Document, source: str, known_tools: Container[str], place: Place
+) -> tuple[list[Rule], list[Fault]]:
+    """The rules of a file that have no fault, and every fault of the rest.
+
+    source: as in RuleRef. known_tools: the names a rule may use; iterated only for a hint."""
+    _, faults = convert(document, _RuleFile)
+    entries = document.data.get("rule") if isinstance(document.data, dict) else None
+    rules: list[Rule] = []
+    for index in range(len(entries) if isinstance(entries, list) else 0):
+        rule, found = _Compiler(document, source, known_tools, place, index).run()
+        faults += found
+        if rule is not None:
+            rules.append(rule)
+    return rules, faults
+
+
+class _Compiler:
+    """One entry of a rule file on its way to a rule, with all its faults."""
+
+    def __init__(self, document: Document, source: str, known_tools: Container[str], place: Place, index: int) -> None:
+        self._document = document
+        self._source = source
+        self._known = known_tools
+        self._place = place
+        self._at = ("rule", index)
+        self._given, self._faults = convert_fields(document, _Entry, self._at)
+
+    def run(self) -> tuple[Rule | None, list[Fault]]:
+        self._check_why()
+        self._check_tools()
+        key, selector = self._selector()
+        if self._faults:
+            return None, self._faults
+        examples: _Examples = self._given.get("examples") or _Examples()
+        rule = Rule(
+            decide=self._given["decide"],
+            ref=RuleRef(self._source, self._document.where(*self._at), self._given["why"]),
+            tools=frozenset(self._given["tools"]) if "tools" in self._given else None,
+            effects=_effects(self._given.get("effect")),
+            mode=self._given.get("mode"),
+            selector=selector,
+            examples=len(examples.match) + len(examples.miss),
+        )
+        self._try_examples(rule, key, examples)
+        return (None if self._faults else rule), self._faults
+
+    def _fault(self, message: str, *keys: str | int, hint: str = "") -> None:
+        self._faults.append(Fault(message, self._document.where(*self._at, *keys), hint))
+
+    def _spell(self, *keys: str | int) -> str:
+        return spell((*self._at, *keys))
+
+    def _check_why(self) -> None:
+        why = self._given.get("why")
+        if why is not None and not why.strip():
+            self._fault(f"`{self._spell('why')}` is blank", "why", hint="say why the rule is there")
+
+    def _check_tools(self) -> None:
+        tools = self._given.get("tools")
+        if tools == []:
+            self._fault(f"`{self._spell('tools')}` is empty", "tools", hint="leave it out for every tool")
+        for place, name in enumerate(tools or ()):
+            if not known_tool(name, self._known):
+                hint = tool_hint(name, self._known)
+                self._fault(f"`{self._spell('tools', place)}`: unknown tool {shorten(name)}", "tools", place, hint=hint)
+        if self._given.get("effect") == []:
+            self._fault(f"`{self._spell('effect')}` is empty", "effect", hint="leave it out for every effect")
+
+    def _selector(self) -> tuple[str, Selector | None]:
+        keys = [key for key in SELECTORS if self._given.get(key) is not None]
+        if len(keys) > 1:
+            named = " and ".join(f"`{key}`" for key in keys)
+            self._fault(f"`{self._spell()}` has {named}, but nothing is both", keys[1], hint="write one rule for each")
+            return "", None
+        if not keys:
+            return "", None
+        key, text = keys[0], self._given[keys[0]]
+        try:
+            return key, make_selector(key, text, self._place, self._given.get("decide", "deny"))
+        except BadPattern as problem:
+            self._fault(f"`{self._spell(key)}`: {shorten(text)} cannot be used: {problem}", key)
+            return key, None
+
+    def _try_examples(self, rule: Rule, key: str, examples: _Examples) -> None:
+        tried = [("match", True, examples.match), ("miss", False, examples.miss)]
+        if not key and (examples.match or examples.miss):
+            hint = f"name one of {', '.join(SELECTORS)}, or leave the examples out"
+            self._fault(f"`{self._spell('examples')}`: the rule selects nothing to try them on", "examples", hint=hint)
+            return
+        for list_name, due, texts in tried:
+            for place, text in enumerate(texts):
+                self._try_example(rule, key, (list_name, place), text, due)
+
+    def _try_example(self, rule: Rule, key: str, at: tuple[str, int], text: str, due: bool) -> None:
+        try:
+            resource = _example(key, text, self._place)
+            seen = any(rule.matches(subject) for subject in subjects(resource, self._place))
+        except ValueError as problem:
+            self._fault(f"`{self._spell('examples', *at)}`: {shorten(text)} is no {key}: {problem}", "examples", *at)
+            return
+        if seen != due:
+            verb = "does not match" if due else "matches"
+            message = f"`{self._spell('examples', *at)}`: the rule {verb} {shorten(text)}"
+            self._fault(message, "examples", *at, hint=f"{key} = {shorten(self._given[key])}")
+
+
+def _effects(given: Effect | list[Effect] | None) -> frozenset[Effect] | None:
+    if given is None:
+        return None
+    return frozenset(given) if isinstance(given, list) else frozenset({given})
+
+
+def known_tool(name: str, known: Container[str]) -> bool:
+    return name in known or name == CHECK_TOOL
+
+
+def tool_hint(name: str, known: Container[str]) -> str:
+    """What to write in place of an unknown tool's name."""
+    names = sorted(known) if isinstance(known, Iterable) else []
+    near = did_you_mean(name, names)
+    return near or (f"the tools are: {', '.join(names)}" if names else "")

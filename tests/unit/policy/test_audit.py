@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from fakes.rules import EFFECTS, HOME, WORKSPACE, source
+from remit.policy.audit import lint
+from remit.policy.decide import Layer
+from remit.policy.load import load_rules
+from remit.policy.patterns import Place
+from remit.policy.programs import RUNS_ANYTHING, RUNS_BY_OPTION
+
+PLACE = Place((WORKSPACE,), (HOME,))
+
+
+def findings(*rules: str, kind: str = "policy", level: str = "warning") -> list[str]:
+    given = source(*rules, kind=kind)
+    compiled, faults = load_rules(given, EFFECTS, PLACE)
+    assert not faults
+    return [each.message for each in lint(Layer(kind, compiled)) if each.level == level]
+
+
+def auto(pattern: str) -> str:
+    return f"decide = 'auto'\ncommand = '{pattern}'"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("decide = 'auto'", "decide = 'deny'\npath = 'a'"),
+        ("decide = 'deny'\npath = 'docs/**'", "decide = 'auto'\npath = 'docs/a'"),
+        ("decide = 'deny'\npath = 'docs/**'", "decide = 'auto'\npath = 'docs/*.md'"),
+        ("decide = 'deny'\npath = 'docs/**'", "decide = 'auto'\npath = 'docs'"),
+        ("decide = 'deny'\npath = '**'", "decide = 'auto'\npath = 'docs/**'"),
+        ("decide = 'deny'\npath = 'a'", "decide = 'auto'\npath = './a'"),
+        ("decide = 'deny'\npath = '~/**'", "decide = 'auto'\npath = '~/a'"),
+        ("decide = 'deny'\nhost = 'example.org'", "decide = 'auto'\nhost = 'a.example.org'"),
+        ("decide = 'deny'\nhost = 'example.org'", "decide = 'auto'\nhost = '*.example.org'"),
+        ("decide = 'deny'\nhost = 'example.org'", "decide = 'auto'\nurl = 'https://a.example.org/x/**'"),
+        ("decide = 'deny'\nurl = 'https://a.b/x'", "decide = 'auto'\nurl = 'https://a.b:443/x'"),
+        ("decide = 'deny'\ncommand = 'git *'", "decide = 'auto'\ncommand = 'git log *'"),
+        ("decide = 'deny'\ncommand = 'git * x'", "decide = 'auto'\ncommand = 'git log x'"),
+        ("decide = 'deny'\ncommand = 'git l*'", "decide = 'auto'\ncommand = 'git log'"),
+        ("decide = 'deny'\nname = '*'", "decide = 'auto'\nname = 'a.md'"),
+        ("decide = 'deny'\ntopic = 'a'", "decide = 'auto'\ntopic = 'a'"),
+        ("decide = 'deny'\ntools = ['shell', 'task']", "decide = 'auto'\ntools = ['shell']"),
+        ("decide = 'deny'\neffect = ['read', 'write']", "decide = 'auto'\neffect = 'read'\npath = 'a'"),
+    ],
+)
+def test_a_rule_behind_one_that_covers_it_is_dead(first: str, second: str) -> None:
+    assert findings(first, second) == ["this rule never speaks: policy.toml:2 comes first and covers it all"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("decide = 'deny'\npath = 'docs/a'", "decide = 'auto'\npath = 'docs/**'"),
+        ("decide = 'deny'\npath = 'docs/**'", "decide = 'auto'\npath = 'docs2'"),
+        ("decide = 'deny'\npath = '**'", "decide = 'auto'\npath = '/etc/x'"),
+        ("decide = 'deny'\npath = '*.md'", "decide = 'auto'\npath = 'docs/a.md'"),
+        ("decide = 'deny'\nhost = '*.example.org'", "decide = 'auto'\nhost = 'example.org'"),
+        ("decide = 'deny'\nhost = 'example.org'", "decide = 'auto'\nhost = 'evilexample.org'"),
+        ("decide = 'deny'\ncommand = 'git log'", "decide = 'auto'\ncommand = 'git log *'"),
+        ("decide = 'deny'\ncommand = 'git log *'", "decide = 'ask'\ncommand = 'git *'"),
+        ("decide = 'deny'\ncommand = 'git l*'", "decide = 'auto'\ncommand = 'git * x'"),
+        ("decide = 'deny'\ntools = ['shell']", "decide = 'auto'"),
+        ("decide = 'deny'\nmode = 'plan'", "decide = 'auto'\npath = 'a'"),
+        ("decide = 'deny'\npath = 'a'", "decide = 'auto'"),
+        ("decide = 'deny'\npath = 'a'", "decide = 'auto'\nhost = 'a.b'"),
+    ],
+)
+def test_a_rule_that_still_speaks_for_something_is_alive(first: str, second: str) -> None:
+    assert findings(first, second) == []
+
+
+def test_a_projects_auto_is_told_and_shadows_nothing() -> None:
+    seen = findings("decide = 'auto'\npath = '**'", "decide = 'deny'\npath = 'a'", kind="project")
+    assert seen == ["`auto` is ignored in a project's own rules, which may only tighten"]
+
+
+@pytest.mark.parametrize("prefix", sorted(RUNS_ANYTHING.keys() - {"time"}))
+def test_a_prefix_that_runs_anything_is_told(prefix: str) -> None:
+    (seen,) = findings(auto(f"{prefix} *"))
+    assert "allows any program" in seen
+
+
+@pytest.mark.parametrize("prefix", sorted(RUNS_BY_OPTION))
+def test_a_command_with_an_option_that_runs_anything_is_told(prefix: str) -> None:
+    assert "allows any program" in findings(auto(f"{prefix} x *"))[0]
+
+
+WIDE = "python -c *, python -m *, python3* *, git *, npm *, p* *, *, sudo -u *, env * x, timeout 5 *, ssh h *"
+NARROW = """git log *, python manage.py *, python -m json.tool *, python, npm test, sudo systemctl status *,
+cargo test *, docker ps *, ls *, make check, find . -name x, timeout 5 ls *, ssh h ls *"""
+
+
+@pytest.mark.parametrize("pattern", WIDE.split(", "))
+def test_wider_prefixes_are_told_too(pattern: str) -> None:
+    assert len(findings(auto(pattern))) == 1
+
+
+@pytest.mark.parametrize("pattern", NARROW.replace("\n", " ").split(", "))
+def test_narrow_ones_are_not(pattern: str) -> None:
+    assert findings(auto(pattern)) == []
+
+
+def test_only_what_is_allowed_is_held_against_the_list() -> None:
+    assert findings("decide = 'deny'\ncommand = 'python *'", "decide = 'ask'\ncommand = 'env *'") == []
+
+
+def test_a_rule_without_examples_is_a_hint() -> None:
+    assert findings(auto("git log *"), level="hint") == [
+        "it has no examples; `examples.match` and `examples.miss` are run at load"
+    ]
+    assert findings(auto("git log *") + "\nwhy='x'\n[rule.examples]\nmatch=['git log']", level="hint") == []
+    assert findings("decide = 'deny'\neffect = 'write'", level="hint") == []

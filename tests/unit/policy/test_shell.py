@@ -1,0 +1,416 @@
+from __future__ import annotations
+
+import shlex
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakes.rules import command, rule_set, source, ticks, word
+from remit.policy.shell import MAX_LINE_CHARS, OPAQUE, read_command, split_words
+
+ARGVS = [
+    ("git log --oneline", ["git", "log", "--oneline"]),
+    ("  git\tlog  ", ["git", "log"]),
+    ("g''it log", ["git", "log"]),
+    ('"git" log', ["git", "log"]),
+    ("g\\it log", ["git", "log"]),
+    ("git commit -m 'a; b | c > d $e `f` * ~'", ["git", "commit", "-m", "a; b | c > d $e `f` * ~"]),
+    ('git commit -m "a; b (c) # d"', ["git", "commit", "-m", "a; b (c) # d"]),
+    ('echo "a\\"b\\\\c\\d"', ["echo", 'a"b\\c\\d']),
+    ("echo a#b x=y é", ["echo", "a#b", "x=y", "é"]),
+    ("echo ''", ["echo", ""]),
+    ("sudo -u root rm x", ["sudo", "-u", "root", "rm", "x"]),
+    ("echo a~b", ["echo", "a~b"]),
+]
+
+
+@pytest.mark.parametrize(("line", "argv"), ARGVS)
+def test_a_simple_command_has_an_argv(line: str, argv: list[str]) -> None:
+    assert read_command(line).argv == tuple(argv)
+    assert shlex.split(line) == argv
+
+
+NOT_SIMPLE = [
+    "git log; rm x",
+    "git log && rm x",
+    "git log || rm x",
+    "git log & rm x",
+    "git log &",
+    "git log | rm x",
+    "git log\nrm x",
+    "git log \\\n x",
+    "git log > f",
+    "git log 2>&1",
+    "git log < f",
+    "git log <<< f",
+    "git log <(rm x)",
+    "git log $(rm x)",
+    'git log "$(rm x)"',
+    "git log `rm x`",
+    'git log "`rm x`"',
+    "git log $X",
+    'git log "$X"',
+    "git log ${X}",
+    "git log $'x'",
+    "git log $((1+1))",
+    'git log "\\$X"',
+    "git log *.py",
+    "git log a?",
+    "git log [ab]",
+    "git log {a,b}",
+    "git log ~/x",
+    "git log a=~/x",
+    "X=1 git log",
+    "X+=1 git log",
+    "X[0]=1 git log",
+    "! git log",
+    "time git log",
+    "if git log",
+    "{ git log; }",
+    "(git log)",
+    "git log # all",
+    "git() { rm x; }",
+    "git\u00a0log",
+    "git\rlog",
+    "git log \x07",
+    "",
+    "  ",
+    "# nothing",
+]
+
+
+@pytest.mark.parametrize("line", NOT_SIMPLE)
+def test_what_is_more_than_one_simple_command_has_none(line: str) -> None:
+    assert read_command(line).argv is None
+
+
+UNREADABLE = [
+    "git log '",
+    'git log "',
+    "git log \\",
+    "git log `x",
+    "git log $(x",
+    "git log (x",
+    "git log $'x",
+    "cat <<E\n'\nE\nrm x\n'",
+    "case x in a) rm y;; esac",
+    "git log \0",
+    "echo " + "$(" * 20 + "x" + ")" * 20,
+    "a" * (MAX_LINE_CHARS + 1),
+    "; ".join(f"run{number} x" for number in range(600)),
+]
+
+
+@pytest.mark.parametrize("line", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_what_cannot_be_read_is_opaque(line: str) -> None:
+    assert read_command(line).argv is None
+    assert read_command(line).views == (OPAQUE,)
+
+
+def test_the_longest_line_is_read() -> None:
+    assert read_command("a" * MAX_LINE_CHARS).argv == ("a" * MAX_LINE_CHARS,)
+
+
+# -- rules on commands -------------------------------------------------------------------------
+
+
+def rule(decide: str, pattern: str) -> str:
+    return f"decide = '{decide}'\ncommand = '''{pattern}'''"
+
+
+AUTO = [
+    ("git log *", "git log", True),
+    ("git log *", "git log --oneline", True),
+    ("git log *", "g''it  log x y", True),
+    ("git log *", "git push", False),
+    ("git log *", "git", False),
+    ("git log *", "gitx log", False),
+    ("git log *", "git logs", False),
+    ("git log *", "git log; rm -rf x", False),
+    ("git log *", "git log && curl e|sh", False),
+    ("git log *", "git log $(rm x)", False),
+    ("git log *", "git log > /etc/passwd", False),
+    ("git log *", "git log\nrm x", False),
+    ("git log *", "/tmp/git log", False),
+    ("git log *", "env git log", False),
+    ("git log *", "X=1 git log", False),
+    ("git log *", "git -c alias.log=!sh log", False),
+    ("git log *", "git log '", False),
+    ("git *", "git log && curl e|sh", False),
+    ("git log", "git log", True),
+    ("git log", "git log x", False),
+    ("git * --stat", "git diff --stat", True),
+    ("git * --stat", "git diff x --stat", False),
+    ("npm run test:*", "npm run test:unit", True),
+    ("npm run test:*", "npm run test:unit x", False),
+    ("npm run test:*", "npm run build", False),
+    ("cat docs/*", "cat docs/a", True),
+    ("cat docs/*", "cat docs/a/b", True),
+    ("cat docs/*", "cat docs/../x", False),
+    ("cat docs/*", "cat docs/a/..", False),
+    ("run --out=*", "run --out=../x", False),
+    ("git commit -m 'a b' *", 'git commit -m "a b" x', True),
+    ("ls '*'", "ls '*'", True),
+    ("ls '*'", "ls x", False),
+    ("*", "anything at all", True),
+    ("*", "two; commands", False),
+]
+
+
+@pytest.mark.parametrize(("pattern", "line", "due"), AUTO)
+def test_auto_matches_the_very_words_of_a_simple_command(pattern: str, line: str, due: bool) -> None:
+    assert word(rule_set(source(rule("auto", pattern))), "shell", command(line)) == ("auto" if due else "ask")
+
+
+DODGES = [
+    "rm -rf x",
+    "rm -rf",
+    "true; rm -rf x",
+    "true && rm -rf x",
+    "false || rm -rf x",
+    "true & rm -rf x",
+    "true | rm -rf x",
+    "true\nrm -rf x",
+    "(rm -rf x)",
+    "{ rm -rf x; }",
+    "! rm -rf x",
+    "if rm -rf x; then true; fi",
+    "for f in a b; do rm -rf $f; done",
+    "while rm -rf x; do :; done",
+    "f() { rm -rf x; }; f",
+    "env rm -rf x",
+    "env -i A=1 rm -rf x",
+    "env -u A rm -rf x",
+    "env -S 'rm -rf x'",
+    "env '-Srm -rf x'",
+    "env '--split-string=rm -rf x'",
+    "sudo rm -rf x",
+    "sudo -n -u root rm -rf x",
+    "sudo -- rm -rf x",
+    "nice -n 10 rm -rf x",
+    "nice -10 rm -rf x",
+    "time -p rm -rf x",
+    "timeout 5 rm -rf x",
+    "timeout -k 1 5s rm -rf x",
+    "timeout --foreground 5 rm -rf x",
+    "nohup rm -rf x",
+    "command rm -rf x",
+    "command -p rm -rf x",
+    "builtin command rm -rf x",
+    "exec -a y rm -rf x",
+    "xargs rm -rf",
+    "ls | xargs -n 1 -I {} rm -rf {}",
+    "setsid rm -rf x",
+    "stdbuf -oL rm -rf x",
+    "chroot /x rm -rf x",
+    "taskset 0x3 rm -rf x",
+    "busybox rm -rf x",
+    "sudo env nice nohup rm -rf x",
+    "FOO=1 rm -rf x",
+    "FOO=1 BAR=$(date) rm -rf x",
+    "FOO=1 env BAR=2 sudo rm -rf x",
+    "/bin/rm -rf x",
+    "./rm -rf x",
+    "~/bin/rm -rf x",
+    "sudo /usr/bin/rm -rf x",
+    "r''m -rf x",
+    '"rm" -rf x',
+    "\\rm -rf x",
+    "rm \\\n-rf x",
+    "r\\\nm -rf x",
+    "rm\t-rf\tx",
+    "rm '-rf' x",
+    ">out rm -rf x",
+    "2>/dev/null rm -rf x",
+    "rm -rf x 2>&1 >/dev/null",
+    "rm 2>/dev/null -rf x",
+    "echo $(rm -rf x)",
+    'echo "$(rm -rf x)"',
+    "echo `rm -rf x`",
+    'echo "`rm -rf x`"',
+    "echo `echo \\`rm -rf x\\``",
+    'echo "$(echo "$(rm -rf x)")"',
+    "echo ${X:-$(rm -rf x)}",
+    "cat <(rm -rf x)",
+    "tee >(rm -rf x)",
+    "A=$(rm -rf x)",
+    "A=(rm -rf x)",
+    "bash -c 'rm -rf x'",
+    "bash -xec 'true; rm -rf x'",
+    "bash -o pipefail -c 'rm -rf x'",
+    "sh -c \"bash -c 'rm -rf x'\"",
+    "su -c 'rm -rf x' root",
+    "eval rm -rf x",
+    "eval 'rm -rf x'",
+    "watch 'rm -rf x'",
+    "find . -exec rm -rf {} +",
+    "find . -name a -execdir rm -rf {} \\;",
+    "fd -x rm -rf",
+    "flock f -c 'rm -rf x'",
+    "# it's a comment\nrm -rf x",
+    "$X -rf x",
+    "r$X -rf x",
+    "$(echo rm) -rf x",
+    "`echo rm` -rf x",
+    "$'\\x72m' -rf x",
+    "rm $FLAGS x",
+    "rm -r* x",
+    "{rm,-rf,x}",
+    "r[m] -rf x",
+    "env $X",
+    "bash -c $X",
+    "eval $X",
+    "cat <<E\n'\nE\nrm -rf x\n'",
+    "case x in a) rm -rf x;; esac",
+    "rm -rf '",
+]
+
+
+@pytest.mark.parametrize("line", DODGES)
+@pytest.mark.parametrize("decide", ["deny", "ask"])
+def test_a_deny_or_ask_is_not_dodged(line: str, decide: str) -> None:
+    rules = rule_set(source(rule(decide, "rm -rf *")), ticks=ticks(shell="auto"))
+    assert word(rules, "shell", command(line)) == decide
+
+
+HARMLESS = [
+    "rm x",
+    "rmdir -rf x",
+    "echo rm -rf x",
+    "echo 'rm -rf x'",
+    "grep -r 'rm -rf' .",
+    "git rm -rf x",
+    "sudo ls -rf",
+    "env A=1 ls",
+    "xargs -I{} echo {}",
+    "timeout 5 ls",
+    "X=1",
+    "",
+    "# nothing",
+    "X=$(date); echo $X",
+    "echo $X *.py",
+    "bash -c 'ls'",
+    "find . -name rm",
+    "cat < rm",
+    "ls > rm",
+    "ls > /dev/null || true",
+    "# rm -rf x\nls",
+    "for f in *; do echo $f; done",
+]
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_a_deny_speaks_for_nothing_else(line: str) -> None:
+    rules = rule_set(source(rule("deny", "rm -rf *")), ticks=ticks(shell="auto"))
+    assert word(rules, "shell", command(line)) == "auto"
+
+
+def test_a_deny_by_path_is_about_that_path() -> None:
+    rules = rule_set(source(rule("deny", "/opt/x/rm *")), ticks=ticks(shell="auto"))
+    assert word(rules, "shell", command("/opt/x/rm a")) == "deny"
+    assert word(rules, "shell", command("rm a")) == "auto"
+
+
+def test_an_ask_does_not_hide_a_deny_of_the_same_file() -> None:
+    rules = rule_set(
+        source(rule("ask", "git *"), rule("ask", "env *"), rule("deny", "rm *")), ticks=ticks(shell="auto")
+    )
+    assert word(rules, "shell", command("git log; rm x")) == "deny"
+    assert word(rules, "shell", command("env rm x")) == "deny"
+    assert word(rules, "shell", command("git log; ls")) == "ask"
+
+
+def test_an_exception_holds_for_its_very_words_only() -> None:
+    rules = rule_set(
+        source(rule("auto", "sudo systemctl status *"), rule("deny", "systemctl *"), rule("deny", "sudo *"))
+    )
+    assert word(rules, "shell", command("sudo systemctl status x")) == "auto"
+    assert word(rules, "shell", command("sudo systemctl stop x")) == "deny"
+    assert word(rules, "shell", command("true; sudo systemctl status x")) == "deny"
+
+
+def test_any_command_is_any_line_until_a_deny_speaks() -> None:
+    rules = rule_set(source(rule("deny", "curl *")), ticks=ticks(shell="auto"))
+    assert word(rules, "shell", command("make && make install > log")) == "auto"
+    assert word(rules, "shell", command("make; curl x | sh")) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("a; b", "it holds an operator"),
+        ("a > b", "it holds a redirect"),
+        ("a $X", "it holds an expansion"),
+        ("X=1 a", "it holds an assignment"),
+        ("if a", "it holds the reserved word `if`"),
+        ("a 'b", "a single quote is not closed"),
+        ("# a", "it holds a comment"),
+        (" ", "it is empty"),
+    ],
+)
+def test_a_pattern_is_one_simple_command(pattern: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{why}$"):
+        split_words(pattern)
+
+
+# -- laws --------------------------------------------------------------------------------------
+
+PIECES = "a rm git -c sh env xargs eval ' \" \\ $ $( ) ( ` { } < > << <( | & ; # * ? [ ~ = X= ! case é , ${ esac"
+pieces = st.sampled_from([*PIECES.split(" "), " ", "  ", "\t", "\n", "\r", "\0", "\\\n"])
+lines = st.one_of(st.text(max_size=40), st.lists(pieces, max_size=16).map("".join))
+
+
+@settings(deadline=None)
+@given(lines)
+def test_reading_never_raises_and_an_argv_is_what_shlex_says(line: str) -> None:
+    seen = read_command(line)
+    assert seen.views
+    if seen.argv is not None:
+        assert list(seen.argv) == shlex.split(line)
+        assert seen.views[0] == tuple(word for word in seen.views[0] if word.known)
+
+
+plain_lines = st.lists(
+    st.sampled_from(["a", "-b", " ", "\t", "|", "&", ";", "\n", "{", "}", "*", "=", "X="]), max_size=9
+)
+
+
+@settings(deadline=None)
+@given(plain_lines.map("".join), st.sampled_from([";", "&&", "||", "|", "\n", "&"]))
+def test_a_command_behind_any_line_is_seen(line: str, operator: str) -> None:
+    rules = rule_set(source(rule("deny", "rm *")), ticks=ticks(shell="auto"))
+    assert word(rules, "shell", command(f"{line} {operator} rm x")) == "deny"
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.characters(exclude_characters="\0"), max_size=8), min_size=1, max_size=4))
+def test_quoted_words_come_back(words: list[str]) -> None:
+    line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    assert read_command(line).argv == tuple(words)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$" * 60_000,
+        "`" * 60_000,
+        "env " + "-a x " * 12_000,
+        "sh -c " + "a " * 30_000,
+        "a;" * 30_000,
+        "".join(f"a{number};" for number in range(9_000)),
+        "sudo " * 10_000,
+        "eval " * 10_000,
+        "\\\n" * 30_000,
+        "find " + "-exec " * 9_000,
+        "{" * 30_000 + "," + "}" * 20_000,
+        "$(" * 30_000,
+        '"$(' * 20_000,
+    ],
+    ids=range(13),
+)
+def test_hostile_lines_are_read_quickly(line: str) -> None:
+    began = time.process_time()
+    assert read_command(line).views
+    assert time.process_time() - began < 5
