@@ -36,7 +36,8 @@ def main(argv: list[str]) -> int:
         print(f"== {name}", flush=True)
         began = time.monotonic()
         status = subprocess.run(command, cwd=ROOT, check=False).returncode
-        print(f"== {name}: {'ok' if status == 0 else f'FAILED ({status})'} in {time.monotonic() - began:.1f} s", flush=True)
+        said = "ok" if status == 0 else f"FAILED ({status})"
+        print(f"== {name}: {said} in {time.monotonic() - began:.1f} s", flush=True)
         if status != 0:
             failed.append(name)
     print(f"failed: {', '.join(failed)}" if failed else "all checks passed", flush=True)

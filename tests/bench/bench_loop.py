@@ -14,6 +14,7 @@ the growing body; at most 80 MiB.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import resource
@@ -56,7 +57,7 @@ def run_turns(out: str) -> None:
     result = asyncio.run(ready.run.go())
     ready.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    turns = [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    turns = [after - before for before, after in itertools.pairwise(marks)]
     print(json.dumps({"turns": turns, "peak_mib": peak, "verdict": result.verdict}))
 
 
@@ -118,13 +119,10 @@ def report(turns: list[float], posts: list[float], peak: float, verdict: str) ->
     first, last = statistics.median(turns[1:21]), statistics.median(turns[-20:])
     bytes_first, bytes_last = statistics.median(posts[1:21]), statistics.median(posts[-20:])
     grown = bytes_last - bytes_first
+    mean, median = statistics.mean(turns), statistics.median(turns)
     print(f"verdict {verdict}, {len(turns)} turns")
-    print(
-        f"CPU a turn: mean {statistics.mean(turns) * 1000:.2f} ms, median {statistics.median(turns) * 1000:.2f} ms (wanted: 5)"
-    )
-    print(
-        f"first 20: {first * 1000:.2f} ms; last 20: {last * 1000:.2f} ms; of that the growing body {grown * 1000:.2f} ms"
-    )
+    print(f"CPU a turn: mean {mean * 1000:.2f} ms, median {median * 1000:.2f} ms (wanted: 5)")
+    print(f"first 20: {first * 1000:.2f} ms; last 20: {last * 1000:.2f} ms; growing body: {grown * 1000:.2f} ms")
     print(f"last/first: {last / first:.2f}; apart from the body {(last - grown) / first:.2f} (wanted: 1.2)")
     print(f"peak memory: {peak:.1f} MiB (wanted: 80)")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from fakes.cli import Home, Ran
 from remit.base.messages import CallBlock, Message, ResultBlock
 from remit.base.records import CallSettled, CallStarted, PromptEnded, Record
@@ -61,7 +62,7 @@ def prepared(path: Path) -> tuple[Home, str, str, Path]:
     model = home.script(*TURNS)
     task = home.task(
         prompt="go",
-        tools={name: "auto" for name in ("list_files", "analyze_csv", "read_file", "write_artifact")},
+        tools=dict.fromkeys(("list_files", "analyze_csv", "read_file", "write_artifact"), "auto"),
         memory={"enabled": True, "proposals": True},
         expect={"artifacts": ["report.md", "t.json"], "schema": "schema.json", "checks": ["true", "test -f t.csv"]},
     )

@@ -1,0 +1,118 @@
+"""Every console block of the README runs, and every file it shows is the file there is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fakes.cli import Home
+from readme_blocks import README, blocks
+from remit.base.errors import EXIT_CODES, SIGINT_EXIT, SIGPIPE_EXIT, SIGTERM_EXIT
+
+ROOT = README.parent
+FILES = blocks("file")
+BLOCKS = blocks("block")
+TOUR = ("new", "run", "changed", "policy", "pipe", "stream")
+"""The blocks that a reader pastes one after the other; `report` and `test` stand for themselves."""
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.CompletedProcess[str]]:
+    """Each block of the tour, run in one shell directory in their order."""
+    home = Home(tmp_path_factory.mktemp("readme"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = {}
+    for name in TOUR:
+        for file in ("policy.toml", "answer.yaml"):
+            (home.work / file).write_text(FILES[file], encoding="utf-8")
+        ran[name] = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", BLOCKS[name]],
+            cwd=home.work,
+            env={**home.environ, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    return ran
+
+
+def test_every_console_block_is_known() -> None:
+    assert set(BLOCKS) == {"report", "test", *TOUR}
+    # A shell block without a name would be one that no test runs; the one with a placeholder key is text.
+    unnamed = re.findall(r"(?<!-->)\n```sh\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert [block for block in unnamed if "OPENAI_API_KEY=..." not in block] == []
+
+
+def test_the_task_is_started_and_checked(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    assert tour["new"].returncode == 0, tour["new"].stderr
+    assert "sales/task.yaml: OK" in tour["new"].stdout
+
+
+def test_the_task_file_shown_is_that_of_the_example() -> None:
+    assert FILES["sales/task.yaml"] == (ROOT / "cli/remit/examples/sales-report/task.yaml").read_text(encoding="utf-8")
+
+
+def test_the_report_is_written(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    assert tour["run"].returncode == 0, tour["run"].stderr
+    assert "**14,883.65** in revenue for 804 units" in tour["run"].stdout
+    assert '"status": "done"' in tour["run"].stdout
+
+
+def test_a_changed_table_is_noticed(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    assert "exit code 5" in tour["changed"].stdout, tour["changed"].stderr
+    assert "analyze_csv" in tour["changed"].stderr and "expected" in tour["changed"].stderr
+
+
+def test_the_rules_are_checked_and_explained(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    assert tour["policy"].returncode == 0, tour["policy"].stderr
+    assert "policy.toml:2" in tour["policy"].stdout and "policy.toml:7" in tour["policy"].stdout
+
+
+def test_a_pipe_is_answered(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    assert tour["pipe"].stdout == "sda1: it is 97 % full.\n", tour["pipe"].stderr
+
+
+def test_the_stream_ends_in_one_result(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed (Debian package jq)")
+    assert tour["stream"].stdout == "done\t0\treport.md\n", tour["stream"].stderr
+
+
+def test_the_exit_codes_are_those_there_are() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\w+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {verdict: int(code) for code, verdict in rows} == {v.value: c for v, c in EXIT_CODES.items()}
+    assert f"| {SIGINT_EXIT}, {SIGTERM_EXIT}, {SIGPIPE_EXIT} | stopped |" in README.read_text(encoding="utf-8")
+
+
+@pytest.mark.heavy
+def test_the_first_command_works_in_a_fresh_clone(tmp_path: Path) -> None:
+    clone = tmp_path / "remit"
+    ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "out")
+    shutil.copytree(ROOT, clone, ignore=ignored)
+    (tmp_path / "home").mkdir()
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HTTP", "http"))}
+    environ = {**kept, "HOME": str(tmp_path / "home"), "PATH": os.defpath + os.pathsep + os.environ["PATH"]}
+    command = BLOCKS["report"].replace("python3 ", f"{sys.executable} ", 1)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=clone,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "# Sales, 1 January to 31 March 2026" in done.stdout
+    status = json.loads((clone / "out" / "run.json").read_text(encoding="utf-8"))
+    assert (status["verdict"], status["exit_code"]) == ("done", 0)
