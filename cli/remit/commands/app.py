@@ -96,7 +96,8 @@ def run_app(argv: Sequence[str]) -> int:
         if code == 2:
             from remit.commands.output import report_usage
 
-            report_usage(argv)
+            said = (cause.format_message() for cause in causes if hasattr(cause, "format_message"))
+            report_usage(next(said, "bad command line"), argv)
         return code
     except BrokenPipeError:
         return _reader_gone()

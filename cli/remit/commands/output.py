@@ -19,10 +19,10 @@ def report_error(error: RemitError, argv: Sequence[str]) -> int:
     return code
 
 
-def report_usage(argv: Sequence[str]) -> None:
+def report_usage(what: str, argv: Sequence[str]) -> None:
     """The result line of a bad command line; its text is on stderr already."""
     if wants_json(argv):
-        _write_result(UsageFault("bad command line", hint="see stderr, or `remit run --help`"))
+        _write_result(UsageFault(what, hint=f"see `remit {argv[0]} --help`"))
 
 
 def report_bug(bug: Exception, argv: Sequence[str]) -> int:

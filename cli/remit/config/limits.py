@@ -104,7 +104,7 @@ def limits_from(values: Mapping[str, Any]) -> Limits:
 def limits_from_flags(flags: Mapping[str, str]) -> tuple[dict[str, Any], list[Fault]]:
     """Limits written on the command line, by name of the limit; faults name the flag."""
     typed = {name: _typed(text) for name, text in flags.items()}
-    where = {name: "--" + name.replace("_", "-") for name in typed}
+    where = {name: "--max-" + name.replace("_", "-") for name in typed}
     values: dict[str, Any] = {}
     faults: list[Fault] = []
     for name, value in typed.items():

@@ -186,10 +186,10 @@ def test_limits_from_the_command_line(desk: Desk) -> None:
     assert desk.faults(
         prompt="p", limits={"turns": "0", "artifact_bytes": "0.5B", "usd": "1e999", "seconds": "nan"}
     ) == [
-        "--turns: `turns`: expected a whole number of at least 1 or none, seen 0",
-        "--artifact-bytes: `artifact_bytes`: expected a size such as 500KB or 1MiB, of whole bytes, seen '0.5B'",
+        "--max-turns: `turns`: expected a whole number of at least 1 or none, seen 0",
+        "--max-artifact-bytes: `artifact_bytes`: expected a size such as 500KB or 1MiB, of whole bytes, seen '0.5B'",
         "--usd: `usd`: expected a number above 0 or none, seen '1e999'",
-        "--seconds: `seconds`: expected a number above 0 or none, seen 'nan'",
+        "--max-seconds: `seconds`: expected a number above 0 or none, seen 'nan'",
     ]
 
 
@@ -414,7 +414,7 @@ def test_faults_of_everything_at_once_and_before_standard_input_is_read(
         policies=("none.toml",), approvals="a.toml", deny=("\udc80",),
     )  # fmt: skip
     assert [fault.split(": ")[0] for fault in found] == [
-        "--deny", "t.yaml:2", "t.yaml:3", "t.yaml:4", "-i 'y=1'", "--workspace", "-m", "--tools 'shel'", "--calls",
+        "--deny", "t.yaml:2", "t.yaml:3", "t.yaml:4", "-i 'y=1'", "--workspace", "-m", "--tools 'shel'", "--max-calls",
         "none.toml", "a.toml",
     ]  # fmt: skip
     assert desk.wishes == []
