@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -67,6 +68,8 @@ def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str],
 def drive(ready: ReadyRun, watch: Watch) -> int:
     """Run to the end and return the exit code. The process is expected to end with it: the loop's
     threads, one of which may be stuck, are not waited for."""
+    # All there is by now lasts as long as the run, so that no collection needs to look through it again.
+    gc.freeze()
     loop = asyncio.new_event_loop()
     try:
         return loop.run_until_complete(_drive(ready, watch, loop))
