@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -42,6 +42,7 @@ from remit.engine.recorder import Recorder
 from remit.engine.run import Run
 from remit.engine.state import State
 from remit.engine.turn import Asker
+from remit.net.guard import check_url
 from remit.policy.answers import Answers, Pending, arguments_digest, load_answers, paste_entry
 from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
@@ -359,7 +360,7 @@ def _ready(
     recorder.record(first)
     hands = Hands(spec, settings, directory, parts, recorder, ports)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
-    gate = Gate(parts.policy, parts.approvals, WorkspaceWorld(parts.root), arguments_digest, _paste)
+    gate = Gate(parts.policy, parts.approvals, RunWorld(parts.root, spec.fetch_allowed_ports), arguments_digest, _paste)
     dispatch = Dispatch(spec, parts.offer.tools, gate, hands, recorder)
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
     asker = Asker(
@@ -457,6 +458,17 @@ class StatusFollower:
             error="; ".join(result.get("errors") or []),
             counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},
         )
+
+
+class RunWorld(WorkspaceWorld):
+    """The names a tool may ask for: those of the workspace, and of public pages."""
+
+    def __init__(self, root: Root, ports: Collection[int]) -> None:
+        super().__init__(root)
+        self._ports = ports
+
+    def url(self, spelled: str, effect: Effect) -> Resource:
+        return Resource("url", check_url(spelled, self._ports).url, effect)
 
 
 # -- grants ------------------------------------------------------------------------------------

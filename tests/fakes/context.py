@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,8 @@ import msgspec
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Artifacts, Files, Process, RunState, Web
-from remit.base.resources import Resource
+from remit.base.resources import Effect, Resource
+from remit.net.guard import DEFAULT_PORTS, check_url
 from remit.tools.contract import Tool
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
@@ -76,6 +77,17 @@ def _given(grant: Any, name: str) -> Any:
     return grant
 
 
+class World(WorkspaceWorld):
+    """The names a tool may ask for, with URLs checked for the ports given."""
+
+    def __init__(self, root: Root, ports: Collection[int] = DEFAULT_PORTS) -> None:
+        super().__init__(root)
+        self._ports = ports
+
+    def url(self, spelled: str, effect: Effect) -> Resource:
+        return Resource("url", check_url(spelled, self._ports).url, effect)
+
+
 def allow_all(entry: Resource) -> bool:
     return True
 
@@ -99,7 +111,7 @@ def call(
     async def run() -> Outcome:
         try:
             params = tool.parse(text)
-            resources: Sequence[Resource] = tool.resources(params, WorkspaceWorld(root))
+            resources: Sequence[Resource] = tool.resources(params, World(root))
             if between is not None:
                 between()
             context = Context(files=FilesGrant(root, resources, entry_allowed), **grants)

@@ -228,6 +228,9 @@ def test_the_call_declares_one_path_to_read(root: Root) -> None:
         def tree(self, spelled: str, effect: Effect) -> Resource:
             raise AssertionError(spelled)
 
+        def url(self, spelled: str, effect: Effect) -> Resource:
+            raise AssertionError(spelled)
+
     tool = AnalyzeCsv()
     params = tool.parse('{"path": "data/t.csv"}')
     assert list(tool.resources(params, Spelled())) == [Resource("path", "data/t.csv", Effect.READ)]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -15,11 +15,24 @@ from remit.base.limits import Bounds
 from remit.base.ports import Web
 from remit.base.resources import Effect, Resource
 from remit.net.client import WebClient, WebGrant
+from remit.net.guard import DEFAULT_PORTS, check_url
 from remit.tools.documents.fetch_url import NO_TEXT, NOTICE, REDIRECTED, FetchUrl
 
 TOOL = FetchUrl()
 URL = "http://site.example/"
-WORLD: Any = None
+
+
+class Urls:
+    """A world of URLs alone: fetch_url asks for nothing else."""
+
+    def __init__(self, ports: Collection[int] = DEFAULT_PORTS) -> None:
+        self._ports = ports
+
+    def url(self, spelled: str, effect: Effect) -> Resource:
+        return Resource("url", check_url(spelled, self._ports).url, effect)
+
+
+WORLD: Any = Urls()
 """The tool asks the workspace nothing."""
 
 
@@ -27,7 +40,9 @@ def unlimited() -> None:
     pass
 
 
-def call(answers: Mapping[str, Answer], url: str = URL, *, tool: FetchUrl = TOOL, **options: Any) -> Outcome:
+def call(
+    answers: Mapping[str, Answer], url: str = URL, *, world: Any = WORLD, tool: FetchUrl = TOOL, **options: Any
+) -> Outcome:
     """One call from JSON arguments to its outcome, with exactly the declared URL, as dispatch does it."""
 
     async def run() -> Outcome:
@@ -35,7 +50,7 @@ def call(answers: Mapping[str, Answer], url: str = URL, *, tool: FetchUrl = TOOL
             client = WebClient(resolver=Names(), dialer=ToLoopback(site.port), **options)
             try:
                 params = tool.parse(msgspec.json.encode({"url": url}).decode())
-                grant = WebGrant(client, tool.resources(params, WORLD), unlimited)
+                grant = WebGrant(client, tool.resources(params, world), unlimited)
                 return await tool.run(params, Context(web=grant))
             except Failure as failure:
                 return err(failure.code, failure.message)
@@ -108,10 +123,10 @@ def test_what_the_guard_refuses_is_refused_before_policy_is_asked(url: str, expe
 
 
 def test_ports_are_a_setting() -> None:
-    tool = FetchUrl((8080,))
+    world = Urls((8080,))
     answers = {"/": response(b"hello")}
-    assert data(call(answers, "http://site.example:8080/", tool=tool, allowed_ports=(8080,)))["text"] == "hello"
-    assert code(call(answers, URL, tool=tool, allowed_ports=(8080,))) is ErrorCode.PORT_REFUSED
+    assert data(call(answers, "http://site.example:8080/", world=world, allowed_ports=(8080,)))["text"] == "hello"
+    assert code(call(answers, URL, world=world, allowed_ports=(8080,))) is ErrorCode.PORT_REFUSED
 
 
 # -- results ---------------------------------------------------------------------------------

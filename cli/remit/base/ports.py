@@ -118,6 +118,11 @@ class World(Protocol):
         """A directory and all below it."""
         ...
 
+    def url(self, spelled: str, effect: Effect) -> Resource:
+        """A public URL, in its normal form. Raises Failure(url_refused, port_refused, address_refused)
+        for one that no tool may reach, whatever the rules say."""
+        ...
+
 
 class Entry(msgspec.Struct, frozen=True):
     """One thing found by a walk. name: workspace-relative POSIX path. size: bytes, 0 for directories.

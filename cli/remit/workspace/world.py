@@ -11,7 +11,7 @@ from remit.workspace.root import Root
 
 
 class WorkspaceWorld:
-    """base.ports.World over one workspace: names go through its spelling rules and its links.
+    """The part of base.ports.World that is one workspace: names go through its spelling rules and its links.
 
     Raises Failure(path_refused) for a name that is misspelled or leads out of the workspace.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +13,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import Bounds
 from remit.base.ports import Page, ToolContext, World
 from remit.base.resources import Effect, Resource
-from remit.net.guard import DEFAULT_PORTS, MAX_URL_CHARS, check_url
+from remit.net.guard import MAX_URL_CHARS
 from remit.tools.contract import Tool
 from remit.workspace.decode import decode_text, looks_binary
 from remit.workspace.pages import json_bytes, page_end
@@ -65,12 +65,8 @@ class FetchUrl(Tool):
     repeatable = True
     Params = FetchUrlParams
 
-    def __init__(self, allowed_ports: Collection[int] = DEFAULT_PORTS) -> None:
-        self._allowed_ports = frozenset(allowed_ports)
-
     def resources(self, params: FetchUrlParams, world: World) -> Sequence[Resource]:
-        checked = check_url(params.url, self._allowed_ports)
-        return [Resource("url", checked.url, Effect.NETWORK)]
+        return [world.url(params.url, Effect.NETWORK)]
 
     async def run(self, params: FetchUrlParams, ctx: ToolContext) -> Outcome:
         page = await ctx.web.get(params.url)
