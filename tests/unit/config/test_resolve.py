@@ -188,7 +188,7 @@ def test_limits_from_the_command_line(desk: Desk) -> None:
     ) == [
         "--max-turns: `turns`: expected a whole number of at least 1 or none, seen 0",
         "--max-artifact-bytes: `artifact_bytes`: expected a size such as 500KB or 1MiB, of whole bytes, seen '0.5B'",
-        "--usd: `usd`: expected a number above 0 or none, seen '1e999'",
+        "--max-usd: `usd`: expected a number above 0 or none, seen '1e999'",
         "--max-seconds: `seconds`: expected a number above 0 or none, seen 'nan'",
     ]
 
