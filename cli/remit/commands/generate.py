@@ -1,4 +1,4 @@
-"""The files of the repository that are made from the program: completions and manual.
+"""The files of the repository that are made from the program: completions, manual, the task schema.
 
 python -m remit.commands.generate ROOT            write them
 python -m remit.commands.generate --check ROOT    exit 1, and say what differs, when one is out of step
@@ -18,6 +18,9 @@ DIFF_LINES = 12
 FOLDERS = ("completions", "man")
 """Everything in these is made here."""
 
+TASK_SCHEMA = "tests/golden/task.schema.json"
+"""Kept to be looked at whenever it changes: people's files and editors go by it."""
+
 
 def generated() -> dict[str, str]:
     """Every generated file: its path below the root, and its text."""
@@ -30,18 +33,32 @@ def generated() -> dict[str, str]:
 
     tree, words = command_tree(), known_words()
     scripts = {f"completions/{file}": completion_script(shell, tree, words) for shell, file in SHELLS.items()}
-    return scripts | {f"man/{file}": roff(build(), __version__) for file, build in PAGES.items()}
+    pages = {f"man/{file}": roff(build(), __version__) for file, build in PAGES.items()}
+    return scripts | pages | {TASK_SCHEMA: _task_schema()}
+
+
+def _task_schema() -> str:
+    import msgspec
+
+    from remit.config.schema import task_schema
+
+    return msgspec.json.format(msgspec.json.encode(task_schema()), indent=2).decode() + "\n"
 
 
 def present(root: str) -> dict[str, str]:
-    """The files there are in FOLDERS, by path below the root."""
+    """The files there are in FOLDERS, and the schema, by path below the root."""
     found: dict[str, str] = {}
-    for folder in FOLDERS:
-        place = os.path.join(root, folder)
-        for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
-            with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
-                found[f"{folder}/{name}"] = file.read()
+    for path in (*(path for folder in FOLDERS for path in _listed(root, folder)), TASK_SCHEMA):
+        place = os.path.join(root, path)
+        if os.path.isfile(place):
+            with open(place, encoding="utf-8", errors="replace") as file:
+                found[path] = file.read()
     return found
+
+
+def _listed(root: str, folder: str) -> list[str]:
+    place = os.path.join(root, folder)
+    return [f"{folder}/{name}" for name in sorted(os.listdir(place))] if os.path.isdir(place) else []
 
 
 def differences(due: Mapping[str, str], have: Mapping[str, str]) -> list[str]:

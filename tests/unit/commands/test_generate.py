@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.commands.generate import USAGE, differences, generated, main, present
+from fakes.cli import Home
+from remit.commands.generate import TASK_SCHEMA, USAGE, differences, generated, main, present
 from remit.commands.manual import PAGES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,10 +29,9 @@ def test_the_repository_is_in_step() -> None:
 
 
 def test_writes_every_file(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = sorted(str(path.relative_to(root)) for path in root.glob("*/*"))
-    assert names == sorted(
-        ["completions/_remit", "completions/remit.bash", "completions/remit.fish", *(f"man/{file}" for file in PAGES)]
-    )
+    names = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} - {"pyproject.toml"}
+    scripts = {"completions/_remit", "completions/remit.bash", "completions/remit.fish"}
+    assert names == {*scripts, *(f"man/{file}" for file in PAGES), TASK_SCHEMA}
     assert main(["--check", str(root)]) == 0
     assert capsys.readouterr().out == ""
 
@@ -66,7 +66,7 @@ def test_missing_and_foreign_files_are_out_of_step(root: Path, capsys: pytest.Ca
 def test_nothing_generated_yet_is_all_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pyproject.toml").touch()
     assert main(["--check", str(tmp_path)]) == 1
-    assert capsys.readouterr().out.count(": missing\n") == 3 + len(PAGES)
+    assert capsys.readouterr().out.count(": missing\n") == 3 + len(PAGES) + 1
 
 
 @pytest.mark.parametrize("argv", [[], ["a", "b"], ["--check"], ["--chekc"]])
@@ -88,3 +88,7 @@ def test_the_same_from_every_process(root: Path) -> None:
             env={**os.environ, "PYTHONHASHSEED": seed, "COLUMNS": "40", "HOME": "/nonexistent", "LC_ALL": "C"},
             check=True,
         )
+
+
+def test_the_kept_schema_is_the_one_that_is_printed(tmp_path: Path) -> None:
+    assert Home(tmp_path).run("task", "schema").stdout == (ROOT / TASK_SCHEMA).read_bytes()
