@@ -1,7 +1,14 @@
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -250,6 +257,18 @@ DODGES = [
     "fd -x rm -rf",
     "flock f -c 'rm -rf x'",
     "# it's a comment\nrm -rf x",
+    "! X=1 rm -rf x",
+    "until X=1 rm -rf x; do break; done",
+    "echo ${X=1 #a} $(rm -rf x)",
+    "echo ${X:-'}'} ; rm -rf x",
+    'echo "${X:-\'}" ; rm -rf x; echo "\'}"',
+    "echo ${X:-<(rm -rf x)}",
+    "echo ${ rm -rf x; }",
+    "X='$(rm -rf x)'; echo ${X@P}",
+    'echo "$\\\n(rm -rf x)"',
+    "cat <\\\n<E\n'\nE\nrm -rf x\n'",
+    'echo "$(! case a in a) rm -rf x;; esac)"',
+    "trap 'rm -rf x' EXIT",
     "$X -rf x",
     "r$X -rf x",
     "$(echo rm) -rf x",
@@ -389,6 +408,131 @@ def test_a_command_behind_any_line_is_seen(line: str, operator: str) -> None:
 def test_quoted_words_come_back(words: list[str]) -> None:
     line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     assert read_command(line).argv == tuple(words)
+
+
+WRAPS = """
+@
+@ | a
+a | @
+a; @
+a && @
+a || @
+a & @
+(@)
+{ @; }
+! @
+time @
+X=1 @
+X=$(@)
+>f @
+@ 2>&1
+eval @
+eval '@'
+command @
+builtin eval @
+echo $(@)
+echo `@`
+echo "$(@)"
+echo ${X:-$(@)}
+if @; then :; fi
+for i in 1; do @; done
+while @; do break; done
+until X=1 @; do break; done
+f() { @; }; f
+case a in a) @;; esac
+cat <(@)
+X=(@)
+[[ a ]] && @
+echo '#' # @
+echo \\; @
+echo ${#X} "'" ; @
+: <<< a; @
+coproc @
+""".strip().splitlines()
+NOISE = [
+    "a",
+    " ",
+    "\t",
+    "\n",
+    "'",
+    '"',
+    "\\",
+    "$",
+    "(",
+    ")",
+    "`",
+    "{",
+    "}",
+    "<",
+    ">",
+    "|",
+    "&",
+    ";",
+    "#",
+    "*",
+    "~",
+    "=",
+    "!",
+]
+NOISE += ["X=1 ", "${", "\\\n", "case ", " esac", "$'a'", " in "]
+
+
+@st.composite
+def bash_lines(draw: st.DrawFn) -> str:
+    """A command called `hit`, wrapped and disturbed."""
+    line = "@"
+    for wrap in draw(st.lists(st.sampled_from(WRAPS), min_size=1, max_size=3)):
+        line = wrap.replace("@", line)
+    line = line.replace("@", draw(st.sampled_from(["hit x", "hit", "h'i't x", "\\hit x"])))
+    for noise, place in draw(st.lists(st.tuples(st.sampled_from(NOISE), st.integers(0, 60)), max_size=3)):
+        line = line[:place] + noise + line[place:]
+    return line
+
+
+BASH = shutil.which("bash")
+HARNESS = """
+hit() { builtin echo hit >> "$HITS/$N"; }
+export -f hit
+for ((N = 0; N < COUNT; N++)); do
+  export N
+  IFS= read -r -d '' LINE < "$HITS/line$N"
+  ( ulimit -t 1; builtin eval "$LINE" ) < /dev/null > /dev/null 2>&1
+done
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(BASH is None, reason="needs bash")
+@settings(deadline=None, max_examples=5, derandomize=True)
+@given(st.lists(bash_lines(), min_size=40, max_size=40))
+def test_whatever_a_real_shell_runs_is_seen(lines: list[str]) -> None:
+    assert BASH is not None
+    rules = rule_set(source(rule("deny", "hit *")), ticks=ticks(shell="auto"))
+    lines = ["hit x", *lines]
+    with tempfile.TemporaryDirectory() as name:
+        for number, line in enumerate(lines):
+            Path(name, f"line{number}").write_text(line)
+        environ = {"PATH": "/nonexistent", "HITS": name, "COUNT": str(len(lines)), "HOME": name}
+        process = subprocess.Popen(
+            [BASH, "--norc", "--noprofile", "-c", HARNESS],
+            env=environ,
+            cwd=name,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            # A disturbed line may wait for ever; what ran until then is judged all the same.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=3)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        assert os.path.exists(f"{name}/0")
+        ran = [line for number, line in enumerate(lines) if os.path.exists(f"{name}/{number}")]
+    assert [line for line in ran if word(rules, "shell", command(line)) != "deny"] == []
 
 
 @pytest.mark.parametrize(

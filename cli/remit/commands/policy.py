@@ -1,0 +1,227 @@
+"""`remit policy`: check rule files, and explain what the rules say of one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import typer
+
+from remit.base.calls import Decision
+from remit.base.errors import Failure, Fault, Faults, UsageFault
+from remit.base.ports import World
+from remit.base.resources import Effect, Resource
+from remit.base.spec import PolicySource
+from remit.base.text import shorten
+from remit.config.load import did_you_mean, read_text
+from remit.policy.answers import Pending, paste_entry
+from remit.policy.audit import Lint, lint
+from remit.policy.decide import STANDINGS, Layer, RuleSet, Word
+from remit.policy.load import load_rules
+from remit.policy.patterns import Place
+from remit.tools.contract import Tool
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Check rule files and explain decisions.",
+)
+
+
+@app.command("check")
+def check(
+    files: list[str] = typer.Argument(..., metavar="FILE...", help="Rule files, TOML."),
+    strict: bool = typer.Option(False, "--strict", help="Warnings end the command with exit code 2."),
+) -> None:
+    """Load rule files, run their examples, and say what in them is most likely a mistake."""
+    from remit.tools.registry import tool_effects
+
+    place = Place.of(os.getcwd(), os.path.expanduser("~"))
+    lines, lints = checked(files, tool_effects(), place)
+    for line in [*lines, *map(str, lints)]:
+        typer.echo(line)
+    warnings = [each for each in lints if each.level == "warning"]
+    if strict and warnings:
+        raise UsageFault(f"{len(warnings)} warning(s)", hint="mend the rules, or leave --strict out")
+
+
+@app.command("explain")
+def explain(
+    call: list[str] = typer.Argument(
+        ..., metavar="TOOL [KEY=VALUE... | JSON]", help="The call, as `read_file path=a.md` or `read_file '{...}'`."
+    ),
+    task: str | None = typer.Option(None, "--task", "-t", metavar="FILE", help="The task whose ticks hold."),
+    policy: list[str] = typer.Option([], "--policy", "-p", metavar="FILE", help="A rule file; may be repeated."),
+    allow: list[str] = typer.Option([], "--allow", metavar="RULE", help="As in `remit run`; may be repeated."),
+    deny: list[str] = typer.Option([], "--deny", metavar="RULE", help="As in `remit run`; may be repeated."),
+    workspace: str | None = typer.Option(None, "--workspace", metavar="DIR", help="The directory tools see."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """Say what would become of a call, which rule decides that, and what every other source says."""
+    from remit import wiring
+    from remit.config.resolve import RunFlags
+    from remit.config.settings import load_settings
+    from remit.workspace.root import Root
+
+    settings = load_settings(os.environ)
+    flags = RunFlags(task=task, policies=tuple(policy), allow=tuple(allow), deny=tuple(deny), workspace=workspace)
+    spec = wiring.spec_without_prompt(flags, settings)
+    rules = wiring.load_rules(spec, settings, os.environ)
+    tool, arguments = parsed_call(call, _tools())
+    offer = wiring.offer_tools(spec, rules, None)
+    off = "" if tool.name in offer.tools else offer.withheld.get(tool.name, "it is not ticked")
+    with Root(spec.workspace) as root:
+        told = explained(tool, arguments, rules, wiring.RunWorld(root, spec.fetch_allowed_ports), off=off)
+    typer.echo(msgspec.json.encode(told).decode() if as_json else shown(told))
+
+
+def _tools() -> Mapping[str, Tool]:
+    from remit.tools.harness.check import Check
+    from remit.tools.registry import all_tools
+
+    return {**all_tools(), Check.name: Check()}
+
+
+# -- check -------------------------------------------------------------------------------------
+
+
+def checked(
+    files: Sequence[str], tool_effects: Mapping[str, frozenset[Effect]], place: Place
+) -> tuple[list[str], list[Lint]]:
+    """A line on each rule file, and the lints of all. Raises Faults with those of all files.
+
+    A file in a directory `.remit` is read as a project's own, whose `auto` rules are ignored."""
+    lines: list[str] = []
+    lints: list[Lint] = []
+    faults: list[Fault] = []
+    for path in files:
+        try:
+            source = PolicySource(_kind(path), path, read_text(path))
+        except Faults as problem:
+            faults += problem.faults
+            continue
+        rules, found = load_rules(source, tool_effects, place)
+        faults += found
+        lints += lint(Layer(source.kind, rules))
+        examples = sum(rule.examples for rule in rules)
+        lines.append(f"{path}: OK: {_count(len(rules), 'rule')}, {_count(examples, 'example')} hold")
+    if faults:
+        raise Faults(faults)
+    return lines, lints
+
+
+def _kind(path: str) -> Literal["project", "policy"]:
+    return "project" if os.path.basename(os.path.dirname(os.path.abspath(path))) == ".remit" else "policy"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# -- explain -----------------------------------------------------------------------------------
+
+
+class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What would become of a call. off: why the model is not offered the tool, "" when it is. decision:
+    None when the call fails before any rule is asked; error then is `code: message`. words: everything
+    that speaks, in order of the sources. approval: for an ask, the entry that would answer it."""
+
+    tool: str
+    arguments: str
+    off: str = ""
+    decision: Decision | None = None
+    resources: tuple[Resource, ...] = ()
+    words: tuple[Word, ...] = ()
+    approval: str = ""
+    error: str = ""
+
+
+def parsed_call(words: Sequence[str], tools: Mapping[str, Tool]) -> tuple[Tool, str]:
+    """The tool and the JSON text of its arguments. Raises UsageFault."""
+    name, *rest = words
+    if name not in tools:
+        hint = did_you_mean(name, tools) or f"the tools are: {', '.join(sorted(tools))}"
+        raise UsageFault(f"unknown tool {shorten(name)}", hint=hint)
+    tool = tools[name]
+    if len(rest) == 1 and rest[0].lstrip().startswith("{"):
+        return tool, rest[0]
+    properties = tool.schema().get("properties", {})
+    arguments: dict[str, Any] = {}
+    for word in rest:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise UsageFault(f"{shorten(word)} is no KEY=VALUE", hint=f"the keys of {name}: {', '.join(properties)}")
+        arguments[key] = _value(value, properties.get(key, {}))
+    return tool, msgspec.json.encode(arguments).decode()
+
+
+def _value(text: str, schema: Mapping[str, Any]) -> Any:
+    """The text itself where a string may stand, else the JSON value it spells."""
+    kinds = [schema, *schema.get("anyOf", ())]
+    if not schema or any(kind.get("type") == "string" or "enum" in kind for kind in kinds):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def explained(tool: Tool, arguments: str, rules: RuleSet, world: World, *, off: str = "") -> Explanation:
+    """What the rules say of the call."""
+    try:
+        resources = tuple(tool.resources(tool.parse(arguments), world))
+    except Failure as failure:
+        return Explanation(tool.name, arguments, off, error=f"{failure.code.value}: {failure.message}")
+    decision = rules.decide(tool.name, tool.effects, resources)
+    words = tuple(rules.trace(tool.name, resources))
+    approval = ""
+    if decision.decide == "ask":
+        asked = rules.asked(tool.name, resources)
+        approval = paste_entry(Pending(tool.name, arguments, asked))
+    return Explanation(tool.name, arguments, off, decision, resources, words, approval)
+
+
+def shown(told: Explanation) -> str:
+    """An explanation for people."""
+    lines = [f"  note: the model is not offered {told.tool}: {told.off}"] if told.off else []
+    if told.decision is None:
+        return "\n".join([f"refused before any rule is asked: {told.error}", *lines])
+    decision, rule = told.decision, told.decision.rule
+    on = f" on {decision.resource.kind} {decision.resource.name}" if decision.resource else ""
+    lines = [
+        f"{decision.decide}: {told.tool}{on}",
+        f"  rule: {_place(rule.source, rule.where)}",
+        f"  why: {rule.why}",
+        *lines,
+    ]
+    part = None
+    for word in told.words:
+        if word.part != part:
+            part = word.part
+            lines.append(f"what is said of {word.resource.kind} {part}:" if part else "what is said of the call:")
+        lines.append(f"  {word.decide:<4}  {_place(word.source, word.ref.where)}{_standing(word)}: {word.ref.why}")
+    if not told.words:
+        lines.append("no rule speaks for it")
+    if told.approval:
+        lines += [
+            "an entry of an approvals file would answer it:",
+            *(f"  {line}" for line in told.approval.splitlines()),
+        ]
+    return "\n".join(lines)
+
+
+def _place(source: str, where: str) -> str:
+    return f"{source} {where}".rstrip()
+
+
+def _standing(word: Word) -> str:
+    standing = STANDINGS[word.source]
+    if not word.counts:
+        return " (gives way to a rule that names this very path)"
+    if standing.holds and word.decide != "auto":
+        return " (always holds)"
+    return f" (rank {standing.rank})"
