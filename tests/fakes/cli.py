@@ -39,7 +39,7 @@ class Ran:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """A file of JSON lines."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def journal(run_dir: Path, kind: str = "") -> list[dict[str, Any]]:

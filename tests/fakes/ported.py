@@ -9,6 +9,7 @@ in a thread that never comes back.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
 from remit.commands.stdin import stdin_reader
 from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import load_settings
+from remit.net.guard import CheckedUrl, check_url
 from remit.tools.registry import tool_effects
 
 PROGRAM = [sys.executable, str(Path(__file__))]
@@ -39,9 +41,10 @@ class StuckClient:
     def __init__(self, **_: Any) -> None:
         self.never = threading.Event()
 
-    async def get(self, *_: Any, **__: Any) -> Page:
-        import asyncio
+    def check(self, url: str) -> CheckedUrl:
+        return check_url(url)
 
+    async def get(self, *_: Any) -> Page:
         await asyncio.to_thread(self.never.wait)
         raise AssertionError
 

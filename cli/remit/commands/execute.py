@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -33,6 +34,12 @@ class Watch:
 
     def attach(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
         self.run, self._loop = run, loop
+        # A handler runs between two steps of Python; a loop that is about to sleep has to be woken for it.
+        woken, wake = socket.socketpair()
+        for end in (woken, wake):
+            end.setblocking(False)
+        loop.add_reader(woken, woken.recv, 4096)
+        signal.set_wakeup_fd(wake.detach(), warn_on_full_buffer=False)
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """The first signal ends the run cleanly, the second at once. Before there is a run it ends

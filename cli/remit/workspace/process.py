@@ -62,21 +62,31 @@ class ProcessGrant:
         return Finished(exit_code, bytes(stdout.data), bytes(stderr.data), stdout.truncated or stderr.truncated)
 
     async def _start(self, argv: Sequence[str], max_bytes: int) -> _Child:
-        kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
-        loop = asyncio.get_running_loop()
+        starting = asyncio.ensure_future(self._spawn(argv, max_bytes))
         try:
-            _, child = await loop.subprocess_exec(
-                lambda: _Child(loop, max_bytes),
-                *argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self._workspace,
-                env=kept | self._environment,
-                start_new_session=True,
-            )
+            return await asyncio.shield(starting)
         except (OSError, ValueError) as problem:
             raise _not_started(argv, problem) from None
+        except asyncio.CancelledError:
+            # Cancelled itself, the start would kill the command alone and wait for all that holds its pipes.
+            with contextlib.suppress(OSError, ValueError):
+                await (await starting).end()
+            raise
+
+    async def _spawn(self, argv: Sequence[str], max_bytes: int) -> _Child:
+        """Raises OSError, ValueError."""
+        kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
+        loop = asyncio.get_running_loop()
+        _, child = await loop.subprocess_exec(
+            lambda: _Child(loop, max_bytes),
+            *argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self._workspace,
+            env=kept | self._environment,
+            start_new_session=True,
+        )
         return child
 
 
