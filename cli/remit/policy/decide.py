@@ -10,7 +10,7 @@ import msgspec
 from remit.base.calls import Decide, Decision, RuleRef
 from remit.base.resources import Effect, Resource, ResourceKind
 from remit.policy.patterns import Place
-from remit.policy.rules import NOTHING, PATH_KINDS, Coverage, Rule, Subject, subjects
+from remit.policy.rules import NOTHING, Coverage, Rule, Subject, subjects
 
 SourceName = Literal["floor", "user", "project", "flag", "policy", "task", "default"]
 
@@ -244,6 +244,3 @@ def _combined(words: Sequence[Word], resource: Resource | None = None) -> Iterat
 def _strictest(decisions: Iterable[Decision]) -> Decision:
     """The strictest; of several alike, the first."""
     return max(decisions, key=lambda decision: _STRICTNESS[decision.decide])
-
-
-__all__ = ["MAY_OPEN_THE_FLOOR", "PATH_KINDS", "STANDINGS", "Layer", "RuleSet", "SourceName", "Standing", "Word"]

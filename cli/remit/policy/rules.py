@@ -25,7 +25,6 @@ from remit.policy.patterns import (
 from remit.policy.shell import CommandLine, View, read_command
 
 PATH_KINDS: frozenset[ResourceKind] = frozenset({"path", "tree"})
-MODES = ("build", "plan")
 CHECK_TOOL = "check"
 """The tool that runs a task's checks. It is never offered, yet rules may name it."""
 

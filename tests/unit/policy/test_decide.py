@@ -13,6 +13,7 @@ from remit.policy.decide import Layer, RuleSet
 from remit.policy.load import load_policy
 from remit.policy.patterns import Place
 from remit.policy.rules import Coverage, Rule, Subject
+from remit.workspace.credentials import looks_like_credentials
 
 PLACE = Place((WORKSPACE,), (HOME,))
 
@@ -378,6 +379,20 @@ def test_credentials_are_denied_whatever_is_allowed(name: str, effect: Effect) -
     assert (decision.decide, decision.rule.source) == ("deny", "floor")
 
 
+parts = st.sampled_from(
+    [".env", ".ssh", "gcloud", "a", "credentials", ".ENV.local ", "id_rsa", "id_rsa.pub", "x.pem", "x.p12.", "b.md"]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(parts, min_size=1, max_size=3).map("/".join))
+def test_whatever_a_workspace_tool_takes_for_credentials_is_on_the_floor(name: str) -> None:
+    if looks_like_credentials(name):
+        assert word(rule_set(), "read_file", path(name)) == "deny"
+    elif not {".ssh", "gcloud"} & set(name.split("/")):
+        assert word(rule_set(), "read_file", path(name)) == "auto"
+
+
 @pytest.mark.parametrize("name", ["env", "a.env.md", "pem", "keys.md", "id_rsa.pub", "ssh/config", ".sshd", "aws/x"])
 def test_names_that_only_look_alike_are_open(name: str) -> None:
     assert word(rule_set(), "read_file", path(name)) == "auto"
@@ -544,13 +559,11 @@ class _Breaks:
 
 
 @pytest.mark.parametrize("decide", ["auto", "ask", "deny"])
-@pytest.mark.parametrize("name", ["floor", "user", "policy"])
+@pytest.mark.parametrize("name", ["user", "policy", "task"])
 def test_a_rule_that_breaks_denies_and_is_never_skipped(decide: str, name: str) -> None:
     broken = Rule(decide, RuleRef(name, "p.toml:3", "because"), selector=_Breaks())
     open_rule = Rule("auto", RuleRef("default", "", ""))
     rules = RuleSet([Layer(name, (broken, open_rule)), Layer("default", (open_rule,))], PLACE)
-    if name == "floor" and decide == "auto":
-        return
     decision = rules.decide("x", frozenset({Effect.READ}), [path("a")])
     assert decision.decide == "deny"
     assert decision.rule.where == "p.toml:3"
