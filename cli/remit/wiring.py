@@ -4,12 +4,10 @@ concrete class."""
 from __future__ import annotations
 
 import os
-import secrets
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -70,29 +68,26 @@ class SystemClock:
         return time.monotonic()
 
 
-@dataclass(frozen=True)
-class Ports:
+class Ports(msgspec.Struct, frozen=True):
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
     the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record."""
 
     environ: Mapping[str, str]
-    clock: SystemClock = field(default_factory=SystemClock)
+    clock: SystemClock = msgspec.field(default_factory=SystemClock)
     new_uuid: Callable[[], str] = lambda: str(uuid.uuid4())
-    random_bytes: Callable[[int], bytes] = secrets.token_bytes
+    random_bytes: Callable[[int], bytes] = os.urandom
     web_client: Callable[..., Any] | None = None
     followers: tuple[Callable[[Record], None], ...] = ()
 
 
-@dataclass(frozen=True)
-class Listeners:
+class Listeners(msgspec.Struct, frozen=True):
     """Who hears the events. stdout: a failure there ends the run."""
 
     stdout: Sequence[Listener] = ()
     beside: Sequence[Listener] = ()
 
 
-@dataclass
-class ReadyRun:
+class ReadyRun(msgspec.Struct):
     """A run about to start, and what has to be let go of afterwards."""
 
     run: Run
@@ -112,8 +107,7 @@ class ReadyRun:
             closer()
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """Which tools the model gets. withheld: name and the reason it is off."""
 
     tools: dict[str, Tool]
@@ -196,8 +190,7 @@ def spec_without_prompt(flags: RunFlags, settings: Settings) -> RunSpec:
     return build_spec(flags, settings, registry.tool_effects(), lambda wish: _NoStdin(), current_directory())
 
 
-@dataclass(frozen=True)
-class _NoStdin:
+class _NoStdin(msgspec.Struct, frozen=True):
     data: bytes = b"(no input)"
     state: Literal["none"] = "none"
 
@@ -297,8 +290,7 @@ def _ended(records: Sequence[Record]) -> PromptEnded | None:
     return last if isinstance(last, PromptEnded) else None
 
 
-@dataclass(frozen=True)
-class _Parts:
+class _Parts(msgspec.Struct, frozen=True):
     policy: RuleSet
     approvals: Answers | None
     offer: Offer

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Artifacts, Files, Process, RunState, Web
@@ -14,8 +15,7 @@ from remit.base.ports import Artifacts, Files, Process, RunState, Web
 Grant = TypeVar("Grant")
 
 
-@dataclass
-class CallContext:
+class CallContext(msgspec.Struct):
     """Implements ToolContext. A grant left None was not declared."""
 
     key: str
@@ -25,7 +25,7 @@ class CallContext:
     granted_artifacts: Artifacts | None = None
     granted_state: RunState | None = None
     granted_process: Process | None = None
-    _cancelled: threading.Event = field(default_factory=threading.Event)
+    _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
     @property
     def files(self) -> Files:

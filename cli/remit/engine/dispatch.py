@@ -7,8 +7,9 @@ import asyncio
 import difflib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from remit.base.calls import Call, Decision, Outcome, RuleRef, err
 from remit.base.errors import BudgetSpent, ErrorCode, Failure, Refused, RemitError
@@ -40,8 +41,7 @@ class Paste(Protocol):
     def __call__(self, call: Call, resources: Sequence[Resource], rule: RuleRef) -> str: ...
 
 
-@dataclass
-class Checked:
+class Checked(msgspec.Struct):
     """A call after the gate. `outcome` is set when it ends without running."""
 
     call: Call
@@ -58,8 +58,7 @@ class Checked:
         return self.tool is None or self.tool.effects <= QUIET_EFFECTS
 
 
-@dataclass
-class Gate:
+class Gate(msgspec.Struct):
     """What judges a call."""
 
     policy: Policy

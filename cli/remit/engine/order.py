@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from remit.base.resources import Effect, Resource
 
@@ -15,12 +16,11 @@ FILES = frozenset({"path", "tree", "command"})
 """Kinds that overlap one another: a command may touch any file. All others are alone by their name."""
 
 
-@dataclass
-class _Turnstile:
+class _Turnstile(msgspec.Struct):
     """Who used a resource since its last writer."""
 
     writer: asyncio.Event | None = None
-    readers: list[asyncio.Event] = field(default_factory=list)
+    readers: list[asyncio.Event] = msgspec.field(default_factory=list)
 
     def enter(self, writes: bool, end: asyncio.Event) -> Iterator[asyncio.Event]:
         """Take a place; the ends to wait for."""
@@ -33,8 +33,7 @@ class _Turnstile:
         self.writer, self.readers = end, []
 
 
-@dataclass(frozen=True)
-class _FileUse:
+class _FileUse(msgspec.Struct, frozen=True):
     resources: tuple[Resource, ...]
     end: asyncio.Event
 

@@ -66,7 +66,8 @@ class Run:
         return self._before + self._recorder.clock.monotonic() - self._began
 
     def hold_deadline(self) -> None:
-        """Raise BudgetSpent when the time is over; for waits that the loop cannot interrupt."""
+        """Raise BudgetSpent when the time is over; for what must not begin then, and for waits that the
+        loop cannot interrupt."""
         seconds = self._spec.limits.seconds
         if seconds is not None and self.elapsed() >= seconds:
             raise spent_error("seconds", seconds)
@@ -126,6 +127,7 @@ class Run:
             elif self._finish.settled():
                 break
             elif state.wants_answer():
+                self.hold_deadline()
                 await self._asker.ask(self.elapsed())
             else:
                 said = self._recover() or self._finish.remind()

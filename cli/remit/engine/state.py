@@ -4,9 +4,10 @@ so a resumed run and one that never stopped are in the same state."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
+
+import msgspec
 
 from remit.base.calls import Call, Outcome
 from remit.base.errors import ErrorCode
@@ -33,8 +34,7 @@ from remit.base.records import (
 from remit.engine.budget import Ledger
 
 
-@dataclass
-class Denial:
+class Denial(msgspec.Struct):
     """A refused call, for the result line."""
 
     tool: str
@@ -47,8 +47,7 @@ class Denial:
     resource: str
 
 
-@dataclass
-class OpenCall:
+class OpenCall(msgspec.Struct):
     """A call of the current turn that has no result yet."""
 
     call: Call
@@ -56,36 +55,34 @@ class OpenCall:
     approval: str = ""
 
 
-@dataclass
 class State:
-    """See each field; all of it derives from records."""
+    """All of it derives from records. limits: of the run; ledger: what is spent of them."""
 
-    limits: Limits
-    messages: list[Message] = field(default_factory=list)
-    turn: int = 0
-    elapsed: float = 0.0
-    api_seconds: float = 0.0
-    open: dict[str, OpenCall] = field(default_factory=dict)
-    call_ids: set[str] = field(default_factory=set)
-    checks_begun: set[str] = field(default_factory=set)
-    checks_done: dict[str, Outcome] = field(default_factory=dict)
-    stop: str | None = None
-    final_text: str = ""
-    artifacts: dict[str, ArtifactWritten] = field(default_factory=dict)
-    plan: PlanSet | None = None
-    output: OutputSubmitted | None = None
-    output_attempts: int = 0
-    denials: dict[str, Denial] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
-    model_usage: dict[str, dict[str, Any]] = field(default_factory=dict)
-    pending: CallsPending | None = None
-    ended: PromptEnded | None = None
-    user_turns: int = 0
-    nags: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.ledger = Ledger(self.limits)
+    def __init__(self, limits: Limits) -> None:
+        self.messages: list[Message] = []
+        self.turn: int = 0
+        self.elapsed: float = 0.0
+        self.api_seconds: float = 0.0
+        self.open: dict[str, OpenCall] = {}
+        self.call_ids: set[str] = set()
+        self.checks_begun: set[str] = set()
+        self.checks_done: dict[str, Outcome] = {}
+        self.stop: str | None = None
+        self.final_text: str = ""
+        self.artifacts: dict[str, ArtifactWritten] = {}
+        self.plan: PlanSet | None = None
+        self.output: OutputSubmitted | None = None
+        self.output_attempts: int = 0
+        self.denials: dict[str, Denial] = {}
+        self.counts: Counter[str] = Counter()
+        self.usage: Usage = Usage()
+        self.model_usage: dict[str, dict[str, Any]] = {}
+        self.pending: CallsPending | None = None
+        self.ended: PromptEnded | None = None
+        self.user_turns: int = 0
+        self.nags: Counter[str] = Counter()
+        self.limits = limits
+        self.ledger = Ledger(limits)
         self._cut = False
         self._calls: dict[str, Call] = {}
         self._results: dict[str, ResultBlock] = {}
@@ -95,11 +92,11 @@ class State:
         """Take one record into account."""
         raise TypeError(type(record).__name__)
 
-    @apply.register
+    @apply.register(RunStarted)
     def _(self, record: RunStarted) -> None:
         self.ended = None
 
-    @apply.register
+    @apply.register(RunResumed)
     def _(self, record: RunResumed) -> None:
         self.ended = None
         self.pending = None
@@ -107,19 +104,19 @@ class State:
             # Other rules, perhaps other checks: what was found by the old ones is no answer.
             self.checks_done.clear()
 
-    @apply.register
+    @apply.register(UserSaid)
     def _(self, record: UserSaid) -> None:
         self.user_turns += not record.synthetic
         self.nags[record.reason] += record.synthetic
         self._add_user((TextBlock(record.text),))
 
-    @apply.register
+    @apply.register(TurnStarted)
     def _(self, record: TurnStarted) -> None:
         self.turn = record.turn
         self.elapsed = record.elapsed
         self.ledger.turns = record.turn
 
-    @apply.register
+    @apply.register(Answered)
     def _(self, record: Answered) -> None:
         self.messages.append(record.message)
         self.elapsed += record.seconds
@@ -137,7 +134,7 @@ class State:
             self.open[call.key] = OpenCall(call)
             self.call_ids.add(block.id)
 
-    @apply.register
+    @apply.register(CallChecked)
     def _(self, record: CallChecked) -> None:
         decision = record.decision
         if record.key in self.open:
@@ -158,14 +155,14 @@ class State:
             resource=decision.resource.name if decision.resource else "",
         )
 
-    @apply.register
+    @apply.register(CallStarted)
     def _(self, record: CallStarted) -> None:
         if record.key in self.open:
             self.open[record.key].started = True
         else:
             self.checks_begun.add(record.key)
 
-    @apply.register
+    @apply.register(CallSettled)
     def _(self, record: CallSettled) -> None:
         self._count(record.outcome)
         opened = self.open.pop(record.key, None)
@@ -180,35 +177,36 @@ class State:
             self._results.clear()
             self._add_user(ordered)
 
-    @apply.register
+    @apply.register(CallsPending)
     def _(self, record: CallsPending) -> None:
         self.pending = record
 
-    @apply.register
+    @apply.register(Spent)
     def _(self, record: Spent) -> None:
         setattr(self.ledger, record.limit, getattr(self.ledger, record.limit) + record.amount)
 
-    @apply.register
+    @apply.register(ArtifactWritten)
     def _(self, record: ArtifactWritten) -> None:
         self.artifacts[record.name] = record
 
-    @apply.register
+    @apply.register(PlanSet)
     def _(self, record: PlanSet) -> None:
         self.plan = record
 
-    @apply.register
+    @apply.register(OutputSubmitted)
     def _(self, record: OutputSubmitted) -> None:
         self.output_attempts += not record.valid
         if record.valid or self.output is None or not self.output.valid:
             self.output = record
 
-    @apply.register
+    @apply.register(Noted)
     def _(self, record: Noted) -> None:
         self.counts[record.kind] += 1
 
-    @apply.register
+    @apply.register(PromptEnded)
     def _(self, record: PromptEnded) -> None:
         self.ended = record
+        self.elapsed = max(self.elapsed, record.result["spent"]["seconds"])
 
     def approved(self, key: str) -> str:
         """The approval (`file:line`) by which this open call was allowed before, or ""."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -35,13 +34,12 @@ from remit.engine.recorder import Recorder
 AnswerBlock = TextBlock | ThinkingBlock | CallBlock
 
 
-@dataclass
-class _Answer:
+class _Answer(msgspec.Struct):
     """What has arrived of an answer."""
 
-    blocks: list[AnswerBlock] = field(default_factory=list)
-    call_ids: set[str] = field(default_factory=set)
-    usage: Usage = field(default_factory=Usage)
+    blocks: list[AnswerBlock] = msgspec.field(default_factory=list)
+    call_ids: set[str] = msgspec.field(default_factory=set)
+    usage: Usage = msgspec.field(default_factory=Usage)
     stop: StopReason | None = None
 
 
