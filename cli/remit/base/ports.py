@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -53,6 +53,16 @@ class Provider(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A provider that knows how long the run has to be."""
+
+    @property
+    def unplayed(self) -> int:
+        """Answers it still holds; a run that ends with some left is not the one that was recorded."""
+        ...
 
 
 class Policy(Protocol):

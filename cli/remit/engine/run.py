@@ -11,7 +11,7 @@ import msgspec
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, ProviderFault, RemitError, Stopped
 from remit.base.events import Init, Notice, Result, User
-from remit.base.ports import Provider
+from remit.base.ports import Provider, Recorded
 from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
 from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
@@ -110,8 +110,16 @@ class Run:
     async def _work(self) -> None:
         try:
             await self._prompt()
+            self._hold_recording()
         finally:
             await self._provider.close()
+
+    def _hold_recording(self) -> None:
+        """A run that ends before its recording does is not the recorded one."""
+        left = self._provider.unplayed if isinstance(self._provider, Recorded) else 0
+        if left:
+            what = f"the run ended with {left} recorded answer(s) not asked for"
+            raise ProviderFault(what, hint="the task or its files changed since the recording", kind="replay")
 
     async def _prompt(self) -> None:
         recorder, state = self._recorder, self._recorder.state
