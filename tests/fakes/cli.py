@@ -120,6 +120,14 @@ class Home:
         target.write_text(json.dumps({"version": 1, "workspace": "work", **keys}), encoding="utf-8")
         return str(target)
 
+    def ported(self, world: str, *args: str) -> Ran:
+        """`remit run ARGS` with the event stream on stdout and a world of `fakes.ported` behind its ports."""
+        command = [sys.executable, str(Path(__file__).with_name("ported.py")), world, *args]
+        done = subprocess.run(
+            command, cwd=self.work, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+        return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
     def popen(self, *args: str, environ: Mapping[str, str] = {}, **keys: Any) -> subprocess.Popen[bytes]:
         """Start `remit ARGS`, in the workspace unless told otherwise; stdin is empty unless given."""
         keys.setdefault("cwd", self.work)

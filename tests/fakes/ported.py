@@ -1,9 +1,9 @@
 """`remit run` with another world behind its ports, in a process of its own.
 
-    python ported.py WORLD -t TASK -m MODEL -o DIR
+    python ported.py WORLD -t TASK -m MODEL -o DIR [-a APPROVALS]
 
 WORLD: `broken` has a follower of the journal that fails, as a fault of ours would; `stuck` fetches pages
-in a thread that never comes back.
+in a thread that never comes back; `paged` has a page for every URL, at the price of one request.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,25 @@ class StuckClient:
         raise AssertionError
 
 
-WORLDS: dict[str, dict[str, Any]] = {"broken": {"followers": (broken,)}, "stuck": {"web_client": StuckClient}}
+class PagedClient:
+    """Takes the place of the guarded client."""
+
+    def __init__(self, **_: Any) -> None:
+        """Nothing to hold."""
+
+    def check(self, url: str) -> CheckedUrl:
+        return check_url(url)
+
+    async def get(self, url: str, spend: Callable[[], None]) -> Page:
+        spend()
+        return Page(url, url, 200, "text/plain", "utf-8", b"a page", 1)
+
+
+WORLDS: dict[str, dict[str, Any]] = {
+    "broken": {"followers": (broken,)},
+    "stuck": {"web_client": StuckClient},
+    "paged": {"web_client": PagedClient},
+}
 
 
 def main(argv: list[str]) -> None:
@@ -58,12 +77,13 @@ def main(argv: list[str]) -> None:
     parser.add_argument("-t", dest="task")
     parser.add_argument("-m", dest="model")
     parser.add_argument("-o", dest="out")
+    parser.add_argument("-a", dest="approvals")
     options = parser.parse_args(argv)
     watch = Watch()
     catch_signals(watch)
     environ = dict(os.environ)
     settings = load_settings(environ)
-    flags = RunFlags(task=options.task, model=options.model)
+    flags = RunFlags(task=options.task, model=options.model, approvals=options.approvals)
     spec = build_spec(flags, settings, tool_effects(), stdin_reader(), os.getcwd())
     heard = listeners("stream-json", quiet=False, environ=environ, watch=watch)
     ports = wiring.Ports(environ, **WORLDS[options.world])

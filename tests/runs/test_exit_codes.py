@@ -7,14 +7,12 @@ import os
 import re
 import resource
 import signal
-import subprocess
 from typing import Any
 
 import pytest
 
 from fakes.cli import Home, Ran, ended, journal, lines, settled
 from fakes.model_server import ModelServer, Stall, stream
-from fakes.ported import PROGRAM
 from remit.base.errors import EXIT_MEANINGS
 
 ECHO = {"text": "Done."}
@@ -50,10 +48,7 @@ def test_0_done(home: Home) -> None:
 
 
 def test_1_bug(home: Home) -> None:
-    task = home.task(prompt="Hello")
-    command = [*PROGRAM, "broken", "-t", task, "-m", home.script(ECHO), "-o", str(home.out)]
-    done = subprocess.run(command, env=home.environ, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    ran = Ran(done.returncode, done.stdout, done.stderr.decode())
+    ran = home.ported("broken", "-t", home.task(prompt="Hello"), "-m", home.script(ECHO), "-o", str(home.out))
     result = agreed(home, ran, "bug", 1, "bug")
     assert result["errors"] == ["a fault of remit itself: ZeroDivisionError: a follower that breaks"]
     assert result["resumable"] and result["counts"]["traceback"] == 1
