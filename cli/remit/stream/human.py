@@ -106,8 +106,8 @@ class Human:
         yield self._style("bad", _line(f"  refused {event.tool_name} {event.resource}: {_why(event)}"))
 
     def _asked(self, event: PermissionAsked) -> Iterator[str]:
-        if event.approval not in self._approvals:
-            self._approvals.append(event.approval)
+        # Two calls alike need two entries: each is good for one use.
+        self._approvals.append(event.approval)
         yield self._style("warn", _line(f"  {event.tool_name} {event.resource} needs an approval: {_why(event)}"))
 
     def _approval(self, event: ApprovalUsed) -> Iterator[str]:

@@ -225,10 +225,8 @@ def test_a_run_that_waits_for_answers_prints_a_file_to_paste() -> None:
     assert lines[start:] == [
         "version = 1",
         "",
-        "[[approval]]",
-        'tool = "fetch_url"',
-        'decide = "allow"',
-        "",
+        # Two calls alike need two entries: each is good for one use.
+        *["[[approval]]", 'tool = "fetch_url"', 'decide = "allow"', ""] * 2,
         "[[approval]]",
         'tool = "write"',
         "",
