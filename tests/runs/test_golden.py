@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ UPDATE = os.environ.get("REMIT_TEST_UPDATE") == "1"
 CHANCE = {"session_id", "uuid", "timestamp", "run_id", "remit_version"}
 """Their values differ from run to run or release to release."""
 
+PROPOSAL = re.compile(r'(?:(?<="id":")|^)[0-9a-f]{10}(?="|$)')
+"""The id of a memory proposal, which derives from the run's."""
+
 TIMES = {"duration_ms", "duration_api_ms", "seconds"}
 
 
@@ -39,7 +43,7 @@ def filtered(value: Any, replace: dict[str, str], name: str = "") -> Any:
     if isinstance(value, str):
         for seen, shown in replace.items():
             value = value.replace(seen, shown)
-        return value
+        return PROPOSAL.sub("<id>", value)
     if isinstance(value, dict):
         # The limits of the init event are the task's own, not the clock's.
         return {key: item if name == "limits" else filtered(item, replace, key) for key, item in value.items()}
