@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 import typer
 
 from remit.base.calls import RuleRef
 from remit.base.errors import RemitError
+from remit.base.limits import Limits
 from remit.base.messages import Usage
 from remit.base.ports import ArtifactInfo
-from remit.base.records import (
-    Answered,
-    ArtifactWritten,
-    CallChecked,
-    CallSettled,
-    CallsPending,
-    PromptEnded,
-    Record,
-    RunResumed,
-    RunStarted,
-    Spent,
-)
+from remit.base.records import PromptEnded, Record, RunStarted
 from remit.base.text import visible
+from remit.engine.state import State
 from remit.store.rundir import RunEntry, RunStatus, find_run, list_runs
 
 app = typer.Typer(
@@ -164,7 +153,11 @@ def report_of(entry: RunEntry) -> RunReport:
         records, _ = read_journal(os.path.join(entry.path, "journal.jsonl"))
     except RemitError as fault:
         report.journal_fault = str(fault)
-    _fold(report, records)
+    state = _folded(records)
+    _take_spec(report, records)
+    _take_state(report, state)
+    if state.ended is not None:
+        _take_result(report, state.ended)
     if report.ended is not None and report.seconds is None:
         report.seconds = report.ended - report.started
     if entry.state == "interrupted":
@@ -173,63 +166,45 @@ def report_of(entry: RunEntry) -> RunReport:
     return report
 
 
-def _fold(report: RunReport, records: Sequence[Record]) -> None:
-    artifacts: dict[str, ArtifactInfo] = {}
-    denials: dict[str, Denial] = {}
-    spent: Counter[str] = Counter()
+def _folded(records: Sequence[Record]) -> State:
+    state = State(Limits())
     for record in records:
-        match record:
-            case RunStarted(spec=spec):
-                _take_spec(report, spec)
-            case RunResumed():
-                report.pending, report.approvals = 0, []
-                report.errors, report.hint, report.seconds = [], "", None
-            case Answered(turn=turn, usage=usage, usd=usd):
-                report.turns = turn
-                report.usage = report.usage + usage
-                known = report.usd is not None and (usd is not None or usage.total() == 0)
-                report.usd = (report.usd or 0.0) + (usd or 0.0) if known else None
-            case CallChecked():
-                _take_decision(denials, record)
-            case CallSettled(outcome=outcome):
-                report.calls += 1
-                report.failed_calls += not outcome.ok
-            case CallsPending(asked=asked, approvals=approvals):
-                report.pending, report.approvals = len(asked), list(approvals)
-            case Spent(limit=limit, amount=amount):
-                spent[limit] += int(amount)
-            case ArtifactWritten(name=name, bytes=size, sha256=digest, media_type=kind, call=call, path=path):
-                artifacts[name] = ArtifactInfo(name, size, digest, kind, call, path)
-            case PromptEnded(result=result, resumable=resumable):
-                report.resumable = resumable
-                _take_result(report, result)
-            case _:
-                pass
-    report.artifacts = [artifacts[name] for name in sorted(artifacts)]
-    report.denials = list(denials.values())
-    report.network_requests = spent["network_requests"]
-    report.artifacts_total_bytes = spent["artifacts_total_bytes"]
+        state.apply(record)
+    return state
 
 
-def _take_spec(report: RunReport, spec: dict[str, Any]) -> None:
+def _take_spec(report: RunReport, records: Sequence[Record]) -> None:
+    spec = records[0].spec if records and isinstance(records[0], RunStarted) else {}
     report.name = report.name or str(spec.get("name", ""))
     report.task = report.task or str(spec.get("task", ""))
     report.model = report.model or str(spec.get("model", ""))
     report.workspace = str(spec.get("workspace", ""))
 
 
-def _take_decision(denials: dict[str, Denial], record: CallChecked) -> None:
-    # A call that was asked for and refused may be allowed after a resume.
-    denials.pop(record.key, None)
-    if not record.allowed:
-        decision = record.decision
-        resource = decision.resource.name if decision.resource else ""
-        denials[record.key] = Denial(record.key, record.tool, resource, decision.decide, decision.rule)
+def _take_state(report: RunReport, state: State) -> None:
+    report.turns = state.turn
+    report.calls = state.counts["calls"]
+    report.failed_calls = state.counts["failed_calls"] + state.counts["refusals"]
+    report.usage = state.usage
+    report.usd = state.ledger.usd if state.ledger.usd_known else None
+    report.network_requests = int(state.ledger.network_requests)
+    report.artifacts_total_bytes = int(state.ledger.artifacts_total_bytes)
+    report.artifacts = [
+        ArtifactInfo(each.name, each.bytes, each.sha256, each.media_type, each.call, each.path)
+        for _, each in sorted(state.artifacts.items())
+    ]
+    report.denials = [
+        Denial(key, each.tool, each.resource, each.decide, RuleRef(each.source, each.rule, each.why))
+        for key, each in state.denials.items()
+    ]
+    if state.pending is not None:
+        report.pending, report.approvals = len(state.pending.asked), list(state.pending.approvals)
 
 
-def _take_result(report: RunReport, result: dict[str, Any]) -> None:
-    unmet, errors = result.get("unmet") or [], result.get("errors") or []
-    report.errors = [str(each) for each in unmet or errors]
+def _take_result(report: RunReport, ended: PromptEnded) -> None:
+    result = ended.result
+    report.resumable = ended.resumable
+    report.errors = [str(each) for each in result.get("unmet") or result.get("errors") or []]
     report.hint = str(result.get("hint") or "")
     if isinstance(result.get("duration_ms"), int):
         report.seconds = result["duration_ms"] / 1000

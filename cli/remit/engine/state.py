@@ -119,6 +119,7 @@ class State:
     @apply.register(Answered)
     def _(self, record: Answered) -> None:
         self.messages.append(record.message)
+        self.turn = record.turn
         self.elapsed += record.seconds
         self.api_seconds += record.seconds
         self.stop = record.stop
@@ -206,7 +207,7 @@ class State:
     @apply.register(PromptEnded)
     def _(self, record: PromptEnded) -> None:
         self.ended = record
-        self.elapsed = max(self.elapsed, record.result["spent"]["seconds"])
+        self.elapsed = max(self.elapsed, record.result.get("spent", {}).get("seconds", 0.0))
 
     def approved(self, key: str) -> str:
         """The approval (`file:line`) by which this open call was allowed before, or ""."""
