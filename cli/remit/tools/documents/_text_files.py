@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+import msgspec
+
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import MIB
 from remit.base.ports import Entry, Files
@@ -48,7 +50,27 @@ def refuse_credentials(*names: str) -> None:
         )
 
 
-def check_readable(entry: Entry) -> None:
+class FileKind(msgspec.Struct, frozen=True):
+    """What a tool takes a file for. unsupported, too_large, binary: how its refusals go on after the
+    name; the sizes in bytes."""
+
+    extensions: tuple[str, ...]
+    max_bytes: int
+    unsupported: str
+    too_large: str
+    binary: str
+
+
+TEXT = FileKind(
+    extensions=EXTENSIONS,
+    max_bytes=MAX_FILE_BYTES,
+    unsupported=f"is of no supported file type; supported are {' '.join(EXTENSIONS)}",
+    too_large=f"at most {MAX_FILE_BYTES} bytes (2 MiB) are read of a file",
+    binary="holds binary content; only text is read",
+)
+
+
+def check_readable(entry: Entry, kind: FileKind = TEXT) -> None:
     """What is known without opening a file. Raises Failure(file_refused, not_a_file, unsupported_format,
     file_too_large), in this order."""
     refuse_credentials(*entry.names())
@@ -56,24 +78,21 @@ def check_readable(entry: Entry) -> None:
         raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(entry.name)} is a directory; list_files shows what it holds")
     if entry.kind != "file":
         raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(entry.name)} is no regular file; only those are read")
-    if PurePosixPath(entry.name).suffix.lower() not in EXTENSIONS:
-        raise Failure(
-            ErrorCode.UNSUPPORTED_FORMAT,
-            f"{shorten(entry.name)} is of no supported file type; supported are {' '.join(EXTENSIONS)}",
-        )
-    if entry.size > MAX_FILE_BYTES:
-        raise _too_large(entry.name, f"has {entry.size} bytes")
+    if PurePosixPath(entry.name).suffix.lower() not in kind.extensions:
+        raise Failure(ErrorCode.UNSUPPORTED_FORMAT, f"{shorten(entry.name)} {kind.unsupported}")
+    if entry.size > kind.max_bytes:
+        raise _too_large(entry.name, f"has {entry.size} bytes", kind)
 
 
-def read_bytes(files: Files, name: str) -> bytes:
+def read_bytes(files: Files, name: str, kind: FileKind = TEXT) -> bytes:
     """The whole of a supported file. Raises Failure(file_too_large, binary_content) and those of `files`."""
     with files.open(name) as file:
         # One byte more than is allowed tells; a file that grows meanwhile is cut off there too.
-        data = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise _too_large(name, "grew while it was read")
+        data = file.read(kind.max_bytes + 1)
+    if len(data) > kind.max_bytes:
+        raise _too_large(name, "grew while it was read", kind)
     if looks_binary(data):
-        raise Failure(ErrorCode.BINARY_CONTENT, f"{shorten(name)} holds binary content; only text is read")
+        raise Failure(ErrorCode.BINARY_CONTENT, f"{shorten(name)} {kind.binary}")
     return data
 
 
@@ -83,7 +102,5 @@ def read_text(files: Files, name: str) -> tuple[Decoded, int]:
     return decode_text(data), len(data)
 
 
-def _too_large(name: str, seen: str) -> Failure:
-    return Failure(
-        ErrorCode.FILE_TOO_LARGE, f"{shorten(name)} {seen}; at most {MAX_FILE_BYTES} bytes (2 MiB) are read of a file"
-    )
+def _too_large(name: str, seen: str, kind: FileKind) -> Failure:
+    return Failure(ErrorCode.FILE_TOO_LARGE, f"{shorten(name)} {seen}; {kind.too_large}")

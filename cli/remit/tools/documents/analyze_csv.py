@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 import msgspec
@@ -11,16 +10,22 @@ import msgspec
 from remit.base.calls import Outcome, done
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import Bounds
-from remit.base.ports import Entry, Files, ToolContext, World
+from remit.base.ports import Files, ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten
 from remit.tools.contract import Tool
 from remit.tools.documents._table_result import fitted
-from remit.tools.documents._text_files import refuse_credentials
-from remit.workspace.decode import decode_text, looks_binary
+from remit.tools.documents._text_files import FileKind, check_readable, read_bytes, refuse_credentials
+from remit.workspace.decode import decode_text
 from remit.workspace.table import MAX_BYTES, read_table
 
-EXTENSIONS = (".csv", ".tsv", ".txt")
+TABLE = FileKind(
+    extensions=(".csv", ".tsv", ".txt"),
+    max_bytes=MAX_BYTES,
+    unsupported="is no table; analyze_csv reads .csv .tsv .txt",
+    too_large=f"at most {MAX_BYTES} bytes (10 MiB) are analysed: split it into smaller files",
+    binary="holds binary content; only text tables are read",
+)
 
 _SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 
@@ -83,45 +88,11 @@ def _delimiter(given: str | None) -> str | None:
 
 def _analyze(params: AnalyzeCsvParams, files: Files, check_cancelled: Callable[[], None]) -> dict[str, Any]:
     entry = files.stat(params.path)
-    _check(entry)
-    decoded = decode_text(_read(files, entry.name))
+    check_readable(entry, TABLE)
+    decoded = decode_text(read_bytes(files, entry.name, TABLE))
     default = "\t" if entry.name.lower().endswith(".tsv") else ","
     try:
         table = read_table(decoded.text, _delimiter(params.delimiter), default, check_cancelled)
     except Failure as failure:
         raise Failure(failure.code, f"{shorten(entry.name)}: {failure.message}") from None
     return fitted(entry.name, decoded, table)
-
-
-def _check(entry: Entry) -> None:
-    """What is known without opening the file."""
-    refuse_credentials(*entry.names())
-    if entry.kind == "directory":
-        raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(entry.name)} is a directory; list_files shows what it holds")
-    if entry.kind != "file":
-        raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(entry.name)} is no regular file; only those are read")
-    if PurePosixPath(entry.name).suffix.lower() not in EXTENSIONS:
-        raise Failure(
-            ErrorCode.UNSUPPORTED_FORMAT,
-            f"{shorten(entry.name)} is no table; analyze_csv reads {' '.join(EXTENSIONS)}",
-        )
-    if entry.size > MAX_BYTES:
-        raise _too_large(entry.name, f"has {entry.size} bytes")
-
-
-def _read(files: Files, name: str) -> bytes:
-    with files.open(name) as file:
-        # One byte more than is allowed tells; a file that grows meanwhile is cut off there too.
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise _too_large(name, "grew while it was read")
-    if looks_binary(data):
-        raise Failure(ErrorCode.BINARY_CONTENT, f"{shorten(name)} holds binary content; only text tables are read")
-    return data
-
-
-def _too_large(name: str, seen: str) -> Failure:
-    return Failure(
-        ErrorCode.FILE_TOO_LARGE,
-        f"{shorten(name)} {seen}; at most {MAX_BYTES} bytes (10 MiB) are analysed: split it into smaller files",
-    )
