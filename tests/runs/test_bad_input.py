@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -309,3 +311,36 @@ def test_ten_thousand_calls_in_one_turn(home: Home, limit: str | None) -> None:
         results = [message for message in server.requests[-1].body["messages"] if message["role"] == "tool"]
         assert len(results) == MANY and "budget_spent" in results[-1]["content"]
     assert ended(home.out, 0)["spent"]["calls"] == 500
+
+
+def test_a_resume_that_cannot_be(home: Home) -> None:
+    """Runs that are not there, are over, are in use or are damaged; nothing of them changes."""
+    home.stream("Go", "-m", home.script(DONE), "-o", str(home.out))
+    stopped = home.path / "stopped"
+    turns = [{"calls": [{"tool": "list_files"}]}, DONE]
+    home.stream("Go", "-m", home.script(*turns, name="s.yaml"), "--max-turns", "1", "-o", str(stopped))
+    damaged = home.path / "damaged"
+    shutil.copytree(stopped, damaged)
+    text_of = (damaged / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (damaged / "journal.jsonl").write_bytes(b"".join([*text_of[:3], b"{}\n", *text_of[3:]]))
+    home.write("bad.toml", b"\xff")
+
+    def refusal(*arguments: str) -> str:
+        ran = home.run("resume", *arguments, "--output-format", "json")
+        [result] = ran.events
+        assert (ran.code, result["exit_code"], result["verdict"]) == (2, 2, "usage")
+        assert result["errors"] and all(error in ran.stderr for error in result["errors"])
+        return "\n".join([*result["errors"], result["hint"]])
+
+    before = {path: path.read_bytes() for path in home.path.rglob("*") if path.is_file() and path.name != "lock"}
+    assert "no run is called 'nope'" in refusal("nope")
+    assert "has ended (done)" in refusal(str(home.out))
+    assert "journal.jsonl:4: the journal is damaged here" in refusal(str(damaged))
+    assert "bad.toml:1" in refusal(str(stopped), "-a", "bad.toml")
+    assert "--max-turns" in refusal(str(stopped), "--max-turns", "0")
+    assert "no provider 'nope'" in refusal(str(stopped), "-m", "nope/m")
+    with open(stopped / "lock", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "in use by" in refusal(str(stopped), "--max-turns", "9")
+    assert before == {path: path.read_bytes() for path in before}
+    assert home.run("resume", str(stopped), "--max-turns", "9").stdout == b"Done.\n"
