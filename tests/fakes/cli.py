@@ -114,9 +114,9 @@ class Home:
         target.write_text(json.dumps({"version": 1, "turns": list(turns), **keys}), encoding="utf-8")
         return f"scripted/{target}"
 
-    def task(self, name: str = "task.yaml", **keys: Any) -> str:
+    def task(self, file: str = "task.yaml", /, **keys: Any) -> str:
         """A task file beside the workspace; its path."""
-        target = self.path / name
+        target = self.path / file
         target.write_text(json.dumps({"version": 1, "workspace": "work", **keys}), encoding="utf-8")
         return str(target)
 
