@@ -5,7 +5,7 @@
 Each turn is one streamed answer with one call of `list_files`. CPU is that of the run's process alone
 (user and system, all threads), taken from turn to turn; the model is a process of its own. The request
 body grows by what each turn adds; what sending those bytes costs is measured by itself, by the same
-client posting bodies of the same sizes, and shown apart.
+client posting bodies of the first and the last size in turn, and shown apart.
 
 Figures wanted: at most 5 ms a turn; the last 20 at most 1.2 times the first 20, apart from the bytes of
 the growing body; at most 80 MiB.
@@ -38,6 +38,7 @@ def run_turns(out: str) -> None:
     """In a process of its own: run, then print the CPU of each turn, peak memory and body sizes as JSON."""
     from remit import wiring
     from remit.base.records import Record, TurnStarted
+    from remit.commands.execute import Watch, drive
     from remit.config.resolve import RunFlags, build_spec
     from remit.config.settings import load_settings
     from remit.tools.registry import tool_effects
@@ -54,31 +55,39 @@ def run_turns(out: str) -> None:
     flags = RunFlags(prompt="Look again and again.", model="openai/bench", limits=limits)
     spec = build_spec(flags, settings, tool_effects(), lambda wish: NoStdin(), os.getcwd())
     ready = wiring.start(spec, settings, out, wiring.Listeners(), wiring.Ports(environ, followers=(mark,)))
-    result = asyncio.run(ready.run.go())
-    ready.close()
+    drive(ready, Watch())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     turns = [after - before for before, after in itertools.pairwise(marks)]
-    print(json.dumps({"turns": turns, "peak_mib": peak, "verdict": result.verdict}))
+    print(json.dumps({"turns": turns, "peak_mib": peak, "verdict": ready.directory.status.verdict}))
 
 
-def post_bodies(url: str, first: int, step: int, count: int) -> None:
-    """In a process of its own: the CPU of posting bodies of these sizes and reading the short answers."""
+def post_bodies(url: str, small: int, large: int, pairs: int) -> None:
+    """In a process of its own: what a body of `large` bytes costs more than one of `small`, in seconds."""
     from remit.providers.http import HttpClient
 
-    async def post() -> list[float]:
+    async def post() -> float:
         client = HttpClient(url, {"content-type": "application/json"}, {}, connect_seconds=5, silence_seconds=30)
-        spent = []
-        for index in range(count):
-            body = json.dumps({"messages": [], "pad": "x" * (first + step * index)}).encode()
+        bodies = [json.dumps({"messages": [], "pad": "x" * size}).encode() for size in (small, large)]
+        spent: list[list[float]] = [[], []]
+        for index in range(2 * pairs):
+            # A fresh copy each time, as each turn makes one.
+            body = b"".join([bodies[index % 2][:-1], b"}"])
             before = time.process_time()
             async with client.post("/chat/completions", body) as response:
                 async for _ in response.chunks():
                     pass
-            spent.append(time.process_time() - before)
+            spent[index % 2].append(time.process_time() - before)
         await client.close()
-        return spent
+        return statistics.median(spent[1]) - statistics.median(spent[0])
 
     print(json.dumps(asyncio.run(post())))
+
+
+def body_step(journal: Path) -> int:
+    """Bytes by which a request grows with each turn: the result as it is sent, escaped, and its call."""
+    records = map(json.loads, journal.read_text().splitlines())
+    sent = [len(json.dumps(each["content"])) for each in records if each["type"] == "call_settled"]
+    return round(statistics.mean(sent)) + 200
 
 
 def child(*args: str, environ: dict[str, str]) -> bytes:
@@ -107,18 +116,17 @@ def main(turns: int) -> None:
                 "WORK": str(work),
             }
             seen = json.loads(child("--run", f"{place}/out", environ=environ))
-            step = (Path(place, "out", "journal.jsonl").stat().st_size // turns) // 2
-            posts = json.loads(child("--post", url, "2000", str(step), str(turns), environ=environ))
+            step = body_step(Path(place, "out", "journal.jsonl"))
+            sizes = (str(2000 + step * 10), str(2000 + step * (turns - 10)))
+            grown = json.loads(child("--post", url, *sizes, "60", environ=environ))
         finally:
             server.stdin.close()
             server.wait(timeout=10)
-        report(seen["turns"], posts, seen["peak_mib"], seen["verdict"])
+        report(seen["turns"], grown, seen["peak_mib"], seen["verdict"])
 
 
-def report(turns: list[float], posts: list[float], peak: float, verdict: str) -> None:
+def report(turns: list[float], grown: float, peak: float, verdict: str) -> None:
     first, last = statistics.median(turns[1:21]), statistics.median(turns[-20:])
-    bytes_first, bytes_last = statistics.median(posts[1:21]), statistics.median(posts[-20:])
-    grown = bytes_last - bytes_first
     mean, median = statistics.mean(turns), statistics.median(turns)
     print(f"verdict {verdict}, {len(turns)} turns")
     print(f"CPU a turn: mean {mean * 1000:.2f} ms, median {median * 1000:.2f} ms (wanted: 5)")

@@ -31,9 +31,17 @@ class Watch:
         self.run: Run | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._seen: Stopped | None = None
+        self._begun = False
+
+    def begin(self) -> None:
+        """The run directory is about to be made: from here a signal waits for the run, which then says
+        how it ended."""
+        self._begun = True
 
     def attach(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
         self.run, self._loop = run, loop
+        if self._seen is not None:
+            run.stop(self._seen)
         # A handler runs between two steps of Python; a loop that is about to sleep has to be woken for it.
         woken, wake = socket.socketpair()
         for end in (woken, wake):
@@ -48,9 +56,10 @@ class Watch:
             os._exit(SIGNALS[signal.Signals(number)])
         name = signal.Signals(number).name
         self._seen = Stopped(f"stopped by {name}", SIGNALS[signal.Signals(number)], kind=name.lower())
-        if self._loop is None or self.run is None:
+        if not self._begun:
             raise self._seen
-        self._loop.call_soon_threadsafe(self.run.stop, self._seen)
+        if self._loop is not None and self.run is not None:
+            self._loop.call_soon_threadsafe(self.run.stop, self._seen)
 
     def on_stall(self, waited: float) -> None:
         """The reader of stdout takes nothing: a signal or the deadline still ends the run."""
@@ -76,7 +85,9 @@ def drive(ready: ReadyRun, watch: Watch) -> int:
     """Run to the end and return the exit code. The process is expected to end with it: the loop's
     threads, one of which may be stuck, are not waited for."""
     # All there is by now lasts as long as the run, so that no collection needs to look through it again.
+    # From here on garbage is found early: the cycles that a request leaves behind hold its whole body.
     gc.freeze()
+    gc.set_threshold(700, 10, 10)
     loop = asyncio.new_event_loop()
     try:
         return loop.run_until_complete(_drive(ready, watch, loop))

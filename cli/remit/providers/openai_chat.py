@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -114,7 +115,7 @@ class OpenAIChat:
     def stream(self, request: Request) -> AsyncIterator[Part]:
         body = self._transcript.body(request, self._max_tokens_key)
         taken = self._transcript.call_ids
-        turn = 1 + sum(message.role == "assistant" for message in request.messages)
+        turn = 1 + self._transcript.answers
         return self._wire.ask("/chat/completions", body, lambda: ChatDecoder(turn, taken))
 
     async def close(self) -> None:
@@ -143,6 +144,7 @@ class Transcript:
         self._tools: tuple[ToolSpec, ...] = ()
         self._tools_json = b""
         self.call_ids: set[str] = set()
+        self.answers = 0
 
     def body(self, request: Request, max_tokens_key: str) -> bytes:
         """The JSON body, streaming asked for."""
@@ -159,14 +161,15 @@ class Transcript:
 
     def _take_in(self, messages: Sequence[Message]) -> None:
         """Encode what is new. Messages are immutable, so the same object is the same JSON."""
-        pairs = enumerate(zip(self._messages, messages, strict=False))
-        shared = min(len(self._messages), len(messages))
-        shared = next((index for index, (old, new) in pairs if old is not new), shared)
+        same = list(map(is_, self._messages, messages))
+        shared = len(same) if all(same) else same.index(False)
         if shared < len(self._messages):
             del self._messages[shared:], self._pieces[shared:]
             self.call_ids = {call.id for message in self._messages for call in message.calls()}
+            self.answers = sum(message.role == "assistant" for message in self._messages)
         for message in messages[shared:]:
             self._messages.append(message)
+            self.answers += message.role == "assistant"
             self._pieces.append(b",".join(map(_json, _entries(message))))
             self.call_ids.update(call.id for call in message.calls())
 
