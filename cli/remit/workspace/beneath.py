@@ -214,10 +214,14 @@ class _Steps:
         try:
             below = os.open(part, _FOLDER, dir_fd=self._here)
         except OSError as problem:
-            if problem.errno in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK) and self._target(part) is not None:
-                self._again(part)
-                return
-            raise
+            if problem.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
+                raise
+            mode = os.stat(part, dir_fd=self._here, follow_symlinks=False).st_mode
+            if not (stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+                raise
+            # It became a link between reading and opening it, and may be a directory again by now.
+            self._again(part)
+            return
         os.close(self._here)
         self._here = below
         self._real.append(part)
