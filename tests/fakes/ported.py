@@ -87,6 +87,7 @@ def main(argv: list[str]) -> None:
     spec = build_spec(flags, settings, tool_effects(), stdin_reader(), os.getcwd())
     heard = listeners("stream-json", quiet=False, environ=environ, watch=watch)
     ports = wiring.Ports(environ, **WORLDS[options.world])
+    watch.begin()
     leave(drive(wiring.start(spec, settings, options.out, heard, ports), watch))
 
 

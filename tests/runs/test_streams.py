@@ -330,3 +330,39 @@ def wait_for_read(pid: int) -> None:
         if Path(f"/proc/{pid}/wchan").read_text() in {"pipe_read", "anon_pipe_read"}:
             return
     raise TimeoutError
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_every_line(home: Home, number: signal.Signals) -> None:
+    """Wherever it comes, the run ends with one result line and goes on later; no call is made twice."""
+    home.write("a.md", "A\n")
+    turn = {
+        "text": "On.",
+        "calls": [
+            {"tool": "write_artifact", "arguments": {"name": "a.txt", "content": "A"}},
+            {"tool": "read_file", "arguments": {"path": "a.md"}},
+        ],
+    }
+    task = home.task(prompt="Go", tools={"read_file": "auto", "write_artifact": "auto"}, expect={"checks": ["true"]})
+    script = home.script(turn, turn, DONE)
+    whole = len(home.stream("-t", task, "-m", script).events)
+    assert whole > 12
+    for lines_read in range(1, whole):
+        out = home.path / f"out{lines_read}"
+        read, write = os.pipe()
+        narrow(read)
+        run = ["run", "-t", task, "-m", script, "-o", str(out), "--output-format", "stream-json"]
+        with home.started(*run, stdout=write) as process, os.fdopen(read, "rb", buffering=0) as stdout:
+            os.close(write)
+            head = b"".join(stdout.readline() for _ in range(lines_read))
+            process.send_signal(number)
+            ran = Ran(0, head + stdout.read(), "")
+            assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+            code = process.wait(SOON)
+        # It may have been through already.
+        assert code in (0, 128 + number)
+        assert ended(out, code) and sum(event["type"] == "result" for event in ran.events) == 1
+        if code:
+            assert home.run("resume", str(out)).code == 0
+        assert sorted(key for key, _, _ in settled(out)) == ["t1.c1", "t1.c2", "t2.c1", "t2.c2", "t3.check1"]

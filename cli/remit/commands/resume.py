@@ -73,5 +73,6 @@ def resume(
             write_stderr(f"remit: {note}\n")
         return changed
 
+    watch.begin()
     ready = wiring.resume(directory, change, settings, heard, wiring.Ports(environ))
     leave(drive(ready, watch))

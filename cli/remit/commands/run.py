@@ -108,5 +108,6 @@ def run(
     spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here)
     spec = wiring.with_memory(with_command(spec, flags, here), settings)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
+    watch.begin()
     ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ), record=record or "")
     leave(drive(ready, watch))
