@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from remit.base.errors import Fault
+from remit.base.errors import Fault, Faults
 from remit.base.text import shorten
 
 Keys = tuple[str | int, ...]
@@ -45,6 +45,14 @@ class Document:
     def where(self, *keys: str | int) -> str:
         """`path:line` of the key or list item at that place, or of its nearest known ancestor."""
         return f"{self.path}:{self.line(*keys)}"
+
+
+class BlemishedDocument(Faults):
+    """Faults of a document whose values could be read all the same: who wants them all goes on with it."""
+
+    def __init__(self, faults: list[Fault], document: Document) -> None:
+        super().__init__(faults)
+        self.document = document
 
 
 def spell(keys: Keys) -> str:

@@ -11,10 +11,11 @@ from typing import Any, Literal
 from remit.base.errors import Fault, Faults
 from remit.base.text import shorten
 from remit.config.convert import convert, convert_fields
-from remit.config.document import Document, Keys, did_you_mean, spell
+from remit.config.document import BlemishedDocument, Document, Keys, did_you_mean, spell
 
 __all__ = [
     "MAX_FILE_BYTES",
+    "BlemishedDocument",
     "Document",
     "convert",
     "convert_fields",
@@ -38,28 +39,30 @@ _FORMATS: dict[str, Format] = {".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 
 
 def parse(text: str, path: str, format: Format) -> Document:
-    """A text as a document. `path` is what the user calls it. Raises Faults."""
+    """A text as a document. `path` is what the user calls it.
+
+    Raises Faults; BlemishedDocument where the document could be read all the same."""
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise Faults([Fault("the file is empty", f"{path}:1")])
-    document = _parse_yaml(text, path) if format == "yaml" else _parse_toml(text, path)
-    faults = unsound(document)
+    document, faults = _parse_yaml(text, path) if format == "yaml" else _parse_toml(text, path)
+    faults += unsound(document)
     if faults:
-        raise Faults(faults)
+        raise BlemishedDocument(faults, document)
     return document
 
 
-def _parse_yaml(text: str, path: str) -> Document:
+def _parse_yaml(text: str, path: str) -> tuple[Document, list[Fault]]:
     from remit.config.yaml_reader import read_yaml
 
-    data, lines = read_yaml(text, path)
-    return Document(path, data, text, lambda: lines)
+    data, lines, faults = read_yaml(text, path)
+    return Document(path, data, text, lambda: lines), faults
 
 
-def _parse_toml(text: str, path: str) -> Document:
+def _parse_toml(text: str, path: str) -> tuple[Document, list[Fault]]:
     from remit.config.toml_reader import read_toml, toml_lines
 
-    return Document(path, read_toml(text, path), text, lambda: toml_lines(text))
+    return Document(path, read_toml(text, path), text, lambda: toml_lines(text)), []
 
 
 def parse_named(text: str, path: str) -> Document:

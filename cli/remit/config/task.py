@@ -20,7 +20,7 @@ from remit.config.convert import convert, convert_fields
 from remit.config.document import Document, Keys, did_you_mean, in_line_order, spell
 from remit.config.inputs import InputKeys, declaration_fault, placeholder_faults
 from remit.config.limits import LimitKeys, limit_values, limits_from
-from remit.config.load import decode, parse_named, read_bytes, unsound
+from remit.config.load import BlemishedDocument, decode, parse_named, read_bytes, unsound
 from remit.config.names import artifact_fault, check_fault, directory_fault, host_fault, model_fault, normal_host
 
 ToolEffects = Mapping[str, Collection[Effect]]
@@ -139,12 +139,16 @@ def examine_task(path: str, tool_effects: ToolEffects) -> tuple[Task | None, lis
 
     With faults the task holds what is good of the file, so that a caller may look for more of them
     elsewhere; None when the file cannot even be parsed."""
+    faults: list[Fault] = []
     try:
         raw = read_bytes(path)
         document = parse_named(decode(raw, path), path)
+    except BlemishedDocument as problem:
+        document, faults = problem.document, problem.faults
     except Faults as problem:
         return None, problem.faults
     check = _Check(document, tool_effects, {os.path.abspath(path): hashlib.sha256(raw).hexdigest()})
+    check.faults += faults
     task = check.task()
     return task, in_line_order(check.faults, document)
 

@@ -178,8 +178,9 @@ def _scalar(written: str) -> Any:
     return written
 
 
-def read_yaml(text: str, path: str) -> tuple[Any, Lines]:
-    """The values of a YAML text and the line of each. Raises Faults, with all that can be told at once."""
+def read_yaml(text: str, path: str) -> tuple[Any, Lines, list[Fault]]:
+    """The values of a YAML text, the line of each, and the faults that leave the rest readable, such as
+    a key given twice. Raises Faults for what cannot be read."""
     import yaml
 
     odd = _NOT_ALLOWED.search(text)
@@ -194,9 +195,7 @@ def read_yaml(text: str, path: str) -> tuple[Any, Lines]:
         raise builder.stop(*_syntax(problem)) from None
     if builder.root is None and not builder.faults:
         raise Faults([Fault("the file is empty", f"{path}:1")])
-    if builder.faults:
-        raise Faults(builder.faults)
-    return builder.root, builder.lines
+    return builder.root, builder.lines, builder.faults
 
 
 def _syntax(problem: Any) -> tuple[int, str]:
