@@ -13,7 +13,7 @@ EXAMPLES = Path(str(resources.files("remit").joinpath("examples")))
 
 def test_the_sales_report(home: Home) -> None:
     ran = home.stream("--example", "sales-report", "-o", str(home.out))
-    assert ran.result == ended(home.out, 0)
+    assert ran.result == ended(home.out, 0), ran.stderr
     assert "no model is configured" in ran.stderr and ran.events[0]["scripted"]
     report = (home.out / "artifacts" / "report.md").read_text()
     assert "14,883.65" in report and ran.result["structured_output"]["revenue"] == 14883.65
@@ -39,7 +39,7 @@ def test_the_sales_report_with_one_number_changed(home: Home) -> None:
 
 def test_the_mixed_documents(home: Home) -> None:
     ran = home.stream("--example", "mixed-docs", "-o", str(home.out))
-    assert ran.result == ended(home.out, 0)
+    assert ran.result == ended(home.out, 0), ran.stderr
     [denied] = ran.result["permission_denials"]
     assert denied["tool_name"] == "fetch_url" and denied["resource"].startswith("https://collect.")
     assert [tool for _, tool, ok in settled(home.out) if not ok] == ["fetch_url"]
