@@ -35,6 +35,7 @@ from remit.engine.context import CallContext
 from remit.engine.dispatch import Dispatch, Gate
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
+from remit.engine.narrate import untold
 from remit.engine.prompt import system_prompt
 from remit.engine.recorder import Recorder
 from remit.engine.run import Run
@@ -51,6 +52,7 @@ from remit.store.memory import MemoryProposals
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id
 from remit.store.uses import ApprovalUses
+from remit.stream.reader import read_log
 from remit.stream.writer import EventLog, encode_line
 from remit.tools import registry
 from remit.tools.contract import Tool
@@ -70,7 +72,8 @@ class SystemClock:
 
 class Ports(msgspec.Struct, frozen=True):
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
-    the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record."""
+    the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record, before
+    anything else does."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -255,6 +258,7 @@ def resume(
     old = journaled_spec(records, directory.path)
     spec = change(old)
     ended = _ended(records)
+    catch_up(directory, records, ports)
     if ended is not None and not ended.resumable:
         raise UsageFault(
             f"run {directory.run_id} has ended ({ended.verdict}): there is nothing to go on with",
@@ -268,6 +272,22 @@ def resume(
     session_id = directory.status.session_id or ports.new_uuid()
     first = RunResumed(ports.clock.now(), changed, _digest(plain))
     return _ready(spec, settings, directory, parts, listeners, ports, session_id, records, first)
+
+
+def catch_up(directory: RunDir, records: Sequence[Record], ports: Ports) -> None:
+    """Bring the files that others read into step with the journal: a process that died may have left
+    its last records untold. Raises EnvironmentFault."""
+    ended = _ended(records)
+    if ended is not None and directory.status.status == "running":
+        StatusFollower(directory, ports.clock)(ended)
+    log = read_log(directory.events_path)
+    events = EventLog(directory.events_path)
+    try:
+        emitter = Emitter([], [events], encode_line, directory.status.session_id, ports.new_uuid, ports.clock)
+        for event in untold(records, log, emitter.timestamp()):
+            emitter.emit(event)
+    finally:
+        events.close()
 
 
 def journaled_spec(records: Sequence[Record], where: str) -> RunSpec:
@@ -343,7 +363,7 @@ def _ready(
     decisions.rebuild(records)
     events = EventLog(directory.events_path)
     journal = FileJournal(
-        directory.journal_path, followers=(decisions, StatusFollower(directory, ports.clock), *ports.followers)
+        directory.journal_path, followers=(*ports.followers, decisions, StatusFollower(directory, ports.clock))
     )
     emitter = Emitter(
         listeners.stdout, [events, *listeners.beside], encode_line, session_id, ports.new_uuid, ports.clock

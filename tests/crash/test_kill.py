@@ -16,7 +16,7 @@ import pytest
 
 from fakes.cli import Home, Ran
 from remit.base.messages import CallBlock, Message, ResultBlock
-from remit.base.records import CallSettled, CallStarted, PromptEnded, Record
+from remit.base.records import ArtifactWritten, CallSettled, CallStarted, PlanSet, PromptEnded, Record
 from remit.engine.state import State
 from remit.store.journal import read_journal
 from remit.wiring import journaled_spec
@@ -90,9 +90,28 @@ def held(home: Home, out: Path, resumed: Ran | None) -> None:
     ends = [record for record in records if isinstance(record, PromptEnded)]
     assert (status["verdict"], status["exit_code"], len(ends)) == ("done", 0, 1)
     no_silent_repeats(records, resumed)
+    nothing_untold(records, out)
     valid_transcript(records, str(out))
     proposals = json.loads(home.run("memory", "proposals", "--json").stdout)
     assert len(proposals) == 1
+
+
+def nothing_untold(records: list[Record], out: Path) -> None:
+    """`events.jsonl` tells each result, artifact and plan of the journal once, and ends in one result."""
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    results = [
+        block["tool_use_id"]
+        for event in events
+        if event["type"] == "user"
+        for block in event["message"]["content"]
+        if block["type"] == "tool_result"
+    ]
+    assert results == [each.id for each in records if isinstance(each, CallSettled) and ".check" not in each.key]
+    told = Counter(event.get("subtype") for event in events)
+    assert told["artifact"] == sum(isinstance(each, ArtifactWritten) for each in records)
+    assert told["plan"] == sum(isinstance(each, PlanSet) for each in records)
+    assert [event["type"] for event in events].count("result") == 1
+    assert events[-1]["type"] == "result"
 
 
 def no_silent_repeats(records: list[Record], resumed: Ran | None) -> None:
@@ -141,19 +160,14 @@ def killed_and_resumed(path: Path, number: int, how: str) -> bool:
         assert resumed.code == 2, resumed.stderr
         return True
     if isinstance(records[-1], PromptEnded) and resumed.code == 2:
-        # It died after its last record: it had ended, and resuming says so.
+        # It died after its last record: it had ended, resuming says so and leaves everything in step.
         assert "has ended" in resumed.stderr
-        held_status(out)
+        held(home, out, None)
         return True
     assert resumed.code == 0, resumed.stderr
     assert resumed.result["verdict"] == "done"
     held(home, out, resumed)
     return True
-
-
-def held_status(out: Path) -> None:
-    """`run.json` is valid, and tells the end the journal has, as soon as the run is looked at."""
-    assert json.loads((out / "run.json").read_text())["status"] in {"running", "done"}
 
 
 @pytest.mark.parametrize("number", range(1, RECORDS))

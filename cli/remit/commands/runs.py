@@ -160,7 +160,10 @@ def report_of(entry: RunEntry) -> RunReport:
         _take_result(report, state.ended)
     if report.ended is not None and report.seconds is None:
         report.seconds = report.ended - report.started
-    if entry.state == "interrupted":
+    if entry.state == "interrupted" and state.ended is not None:
+        # Its process died between the last record and `run.json`.
+        report.status, report.exit_code = state.ended.verdict, state.ended.exit_code
+    elif entry.state == "interrupted":
         report.resumable = bool(records)
     report.next = _next(report)
     return report

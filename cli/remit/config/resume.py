@@ -91,7 +91,8 @@ def _reloaded(spec: RunSpec, tool_effects: ToolEffects, settings: Settings) -> R
         return _Kept(b"kept", spec.stdin)
 
     fresh = build_spec(_placed(flags, spec.command["cwd"]), settings, tool_effects, read_stdin, spec.command["cwd"])
-    return msgspec.structs.replace(fresh, prompt=spec.prompt, stdin=spec.stdin, command=spec.command)
+    kept = {"prompt": spec.prompt, "stdin": spec.stdin, "memory": spec.memory, "command": spec.command}
+    return msgspec.structs.replace(fresh, **kept)
 
 
 def _placed(flags: RunFlags, cwd: str) -> RunFlags:

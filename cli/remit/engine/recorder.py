@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-import msgspec
-
 from remit.base.errors import RemitError
-from remit.base.events import ArtifactPublished, Event, PlanUpdated, Result, User
+from remit.base.events import Event, Result
 from remit.base.ports import Clock, Journal
-from remit.base.records import ArtifactWritten, CallSettled, PlanSet, Record, Spent
+from remit.base.records import ArtifactWritten, CallSettled, PlanSet, Record, Spent, UserSaid
 from remit.engine.emit import Emitter
+from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled
 from remit.engine.state import State
 
 
@@ -46,17 +45,12 @@ class Recorder:
     def settle(self, settled: CallSettled, *, sync: bool) -> None:
         """A call is over: on disk, in the transcript, in the stream."""
         self.record(settled, sync=sync)
-        block = {"type": "tool_result", "tool_use_id": settled.id, "content": settled.content}
-        if not settled.outcome.ok:
-            block["is_error"] = True  # type: ignore[assignment]
-        self.emit(
-            User(
-                message={"role": "user", "content": [block]},
-                tool_use_result=msgspec.to_builtins(settled.outcome.envelope()),
-                tool_result_meta=[{"id": settled.id, "tool": settled.tool, "seconds": settled.seconds}],
-                timestamp=self.timestamp(),
-            )
-        )
+        self.emit(tell_settled(settled, self.timestamp()))
+
+    def say(self, said: UserSaid) -> None:
+        """The harness puts in a word."""
+        self.record(said)
+        self.emit(tell_said(said, self.timestamp()))
 
     def charge_network_request(self) -> None:
         """Count one request before it is sent. Raises BudgetSpent."""
@@ -72,17 +66,8 @@ class Recorder:
 
     def artifact(self, written: ArtifactWritten, call_id: str) -> None:
         self.record(written)
-        self.emit(
-            ArtifactPublished(
-                name=written.name,
-                bytes=written.bytes,
-                sha256=written.sha256,
-                media_type=written.media_type,
-                path=written.path,
-                tool_use_id=call_id,
-            )
-        )
+        self.emit(tell_artifact(written, call_id))
 
     def plan(self, plan: PlanSet) -> None:
         self.record(plan, sync=False)
-        self.emit(PlanUpdated(steps=list(plan.steps), note=plan.note))
+        self.emit(tell_plan(plan))

@@ -10,7 +10,7 @@ import msgspec
 
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, ProviderFault, RemitError, Stopped
-from remit.base.events import Init, Notice, Result, User
+from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, Recorded
 from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
 from remit.base.spec import RunSpec
@@ -141,7 +141,7 @@ class Run:
                 said = self._recover() or self._finish.remind()
                 if said is None:
                     break
-                self._say(said)
+                recorder.say(said)
         await self._finish.judge()
 
     def _settle_interrupted(self) -> None:
@@ -176,16 +176,6 @@ class Run:
                 raise ProviderFault("the model gave only empty answers", kind="empty_answer")
             return UserSaid("Your answer was empty. Go on with the task, or give the final answer.", True, "empty")
         return None
-
-    def _say(self, said: UserSaid) -> None:
-        self._recorder.record(said)
-        self._recorder.emit(
-            User(
-                message={"role": "user", "content": [{"type": "text", "text": said.text}]},
-                isSynthetic=True,
-                timestamp=self._recorder.timestamp(),
-            )
-        )
 
     def _end(self, error: RemitError | None) -> Result:
         return self._recorder.finish(self._conclude(error), self._conclude)

@@ -42,6 +42,24 @@ def read_events(lines: Iterable[bytes | str], name: str = "") -> Iterator[Event 
             yield read_event(line, f"{name}:{number}" if name else f"line {number}")
 
 
+def read_log(path: str) -> list[dict[str, Any]]:
+    """The lines of an `events.jsonl` as plain objects, a torn last line left out; empty when there is
+    no file. Raises UsageFault for a line in the middle that is none."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+    return [_plain(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+
+def _plain(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise UsageFault(f"this is not an event: {problem}", where=where) from None
+
+
 def _kinds() -> dict[tuple[Any, Any], Any]:
     """Event types by `type` and, where several share that, `subtype`."""
     kinds: dict[tuple[Any, Any], Any] = {}

@@ -184,6 +184,12 @@ def test_all_faults_of_a_bad_task_at_once(folder: Path, name: str) -> None:
     assert str(caught.value).replace(f"{folder}/", "") + "\n" == (GOLDEN / f"{name}.faults").read_text()
 
 
+def test_a_key_given_twice_hides_no_other_fault(folder: Path) -> None:
+    faults = faults_of(folder, "version: 1\nname: a\nname: b\nprompt: go\non_ask: perhaps\n")
+    assert len(faults) == 2
+    assert "t.yaml:3: the key 'name' is given twice" in faults[0] and "t.yaml:5" in faults[1]
+
+
 def test_a_file_that_cannot_be_parsed(folder: Path) -> None:
     assert faults_of(folder, "version: 1\nversion: 1\n") == [
         "t.yaml:2: the key 'version' is given twice (first on line 1)"

@@ -1,0 +1,104 @@
+"""Events that tell of records, and those that a process which died did not get to tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.events import ArtifactPublished, Event, PlanUpdated, Result, User
+from remit.base.records import Answered, ArtifactWritten, CallSettled, PlanSet, PromptEnded, Record, UserSaid
+
+
+def tell_settled(settled: CallSettled, timestamp: str) -> User:
+    """A tool result."""
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": settled.id, "content": settled.content}
+    if not settled.outcome.ok:
+        block["is_error"] = True
+    return User(
+        message={"role": "user", "content": [block]},
+        tool_use_result=msgspec.to_builtins(settled.outcome.envelope()),
+        tool_result_meta=[{"id": settled.id, "tool": settled.tool, "seconds": settled.seconds}],
+        timestamp=timestamp,
+    )
+
+
+def tell_said(said: UserSaid, timestamp: str) -> User:
+    """Text that the harness put in."""
+    content = [{"type": "text", "text": said.text}]
+    return User(message={"role": "user", "content": content}, isSynthetic=True, timestamp=timestamp)
+
+
+def tell_artifact(written: ArtifactWritten, call_id: str) -> ArtifactPublished:
+    return ArtifactPublished(
+        name=written.name,
+        bytes=written.bytes,
+        sha256=written.sha256,
+        media_type=written.media_type,
+        path=written.path,
+        tool_use_id=call_id,
+    )
+
+
+def tell_plan(plan: PlanSet) -> PlanUpdated:
+    return PlanUpdated(steps=list(plan.steps), note=plan.note)
+
+
+def untold(records: Sequence[Record], log: Sequence[Mapping[str, Any]], timestamp: str) -> Iterator[Event]:
+    """The events that `records` call for and the log of events does not hold, in the records' order.
+
+    A record is written before its event is told, so that only the last ones can be missing; what is
+    told before its record (blocks of an answer, refusals) is told again when the step is taken again.
+    """
+    told = Counter(_mark(event) for event in log)
+    ids: dict[str, str] = {}
+    for record in records:
+        if isinstance(record, Answered):
+            calls = enumerate(record.message.calls(), 1)
+            ids |= {f"t{record.turn}.c{index}": block.id for index, block in calls}
+        event = _event_of(record, ids, timestamp)
+        if event is None:
+            continue
+        mark = _mark(msgspec.to_builtins(event))
+        if told[mark] > 0:
+            told[mark] -= 1
+        else:
+            yield event
+    if records and isinstance(records[-1], PromptEnded) and not _ends_in_result(log):
+        yield msgspec.convert(records[-1].result, Result)
+
+
+def _ends_in_result(log: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the last prompt of the log has its terminal line."""
+    for event in reversed(log):
+        if event.get("type") == "result" or event.get("subtype") == "init":
+            return bool(event["type"] == "result")
+    return False
+
+
+def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event | None:
+    if isinstance(record, CallSettled):
+        # A check of the task has no place in the transcript, and events of its own.
+        return tell_settled(record, timestamp) if record.key in ids else None
+    if isinstance(record, ArtifactWritten):
+        return tell_artifact(record, ids.get(record.call, ""))
+    if isinstance(record, PlanSet):
+        return tell_plan(record)
+    if isinstance(record, UserSaid) and record.synthetic:
+        return tell_said(record, timestamp)
+    return None
+
+
+def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
+    """What tells one event from another of its kind, whatever chance and clock put into it."""
+    kind = str(event.get("subtype") if event.get("type") == "system" else event.get("type"))
+    if kind == "artifact":
+        return kind, f"{event['tool_use_id']} {event['name']} {event['sha256']}"
+    if kind == "plan":
+        return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
+    if kind == "user":
+        block = event["message"]["content"][0]
+        return kind, str(block.get("tool_use_id") or block.get("text"))
+    return kind, ""
