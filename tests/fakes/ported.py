@@ -59,7 +59,7 @@ class PagedClient:
     def check(self, url: str) -> CheckedUrl:
         return check_url(url)
 
-    async def get(self, url: str, spend: Callable[[], None]) -> Page:
+    async def get(self, url: str, spend: Callable[[], None], *_: Any) -> Page:
         spend()
         return Page(url, url, 200, "text/plain", "utf-8", b"a page", 1)
 

@@ -55,7 +55,7 @@ def filtered(value: Any, replace: dict[str, str], name: str = "") -> Any:
 def observed(ran: Ran, place: Path) -> Iterator[dict[str, Any]]:
     """What a case is held to, a line each."""
     for event in ran.events:
-        yield filtered(event, {str(place): "<case>"})
+        yield filtered(event, {f"{place}/": "", str(place): "<case>"})
     folder = place / "out" / "artifacts"
     artifacts = {path.name: path.read_text() for path in sorted(folder.iterdir())} if folder.exists() else {}
     yield {"type": "exit", "code": ran.code, "artifacts": artifacts}
