@@ -14,7 +14,7 @@ import pytest
 
 from fakes.cli import Home
 from readme_blocks import README, blocks
-from remit.base.errors import EXIT_CODES, SIGINT_EXIT, SIGPIPE_EXIT, SIGTERM_EXIT
+from remit.base.errors import EXIT_CODES, SIGHUP_EXIT, SIGINT_EXIT, SIGPIPE_EXIT, SIGTERM_EXIT
 
 ROOT = README.parent
 FILES = blocks("file")
@@ -90,7 +90,9 @@ def test_the_stream_ends_in_one_result(tour: dict[str, subprocess.CompletedProce
 def test_the_exit_codes_are_those_there_are() -> None:
     rows = re.findall(r"^\| (\d+) \| (\w+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert {verdict: int(code) for code, verdict in rows} == {v.value: c for v, c in EXIT_CODES.items()}
-    assert f"| {SIGINT_EXIT}, {SIGTERM_EXIT}, {SIGPIPE_EXIT} | stopped |" in README.read_text(encoding="utf-8")
+    assert f"| {SIGINT_EXIT}, {SIGTERM_EXIT}, {SIGHUP_EXIT}, {SIGPIPE_EXIT} | stopped |" in README.read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.heavy

@@ -45,12 +45,12 @@ from remit.net.guard import check_url
 from remit.policy.answers import Answers, Pending, arguments_digest, load_answers, paste_entry
 from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
-from remit.providers.catalog import NO_MODEL_MESSAGE, open_provider
+from remit.providers.catalog import NO_MODEL_MESSAGE, open_provider, placed
 from remit.store.artifacts import ArtifactStore
 from remit.store.journal import FileJournal, read_journal
 from remit.store.memory import MemoryProposals
 from remit.store.projections import DecisionLog
-from remit.store.rundir import RunDir, new_run_id
+from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.store.uses import ApprovalUses
 from remit.stream.reader import read_log
 from remit.stream.writer import EventLog, encode_line
@@ -117,10 +117,10 @@ class Offer(msgspec.Struct, frozen=True):
     withheld: dict[str, str]
 
 
-def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> RuleSet:
-    """The rule set of a run. Raises Faults."""
+def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()) -> RuleSet:
+    """The rule set of a run. run_files: what the run itself keeps on disk, absolute. Raises Faults."""
     home = environ.get("HOME") or os.path.expanduser("~")
-    own = (settings.state_dir, settings.config_dir)
+    own = (settings.state_dir, settings.config_dir, *run_files)
     return load_policy(spec, registry.tool_effects(), home=home, own=own)
 
 
@@ -233,7 +233,7 @@ def start(
     """A new run, everything checked that can be known before the model is asked.
 
     Raises UsageFault (rules, approvals, directory), PreflightFault (model, key, price, workspace)."""
-    parts = _preflight(spec, settings, ports, record)
+    parts = _preflight(spec, settings, ports, record, out)
     started = ports.clock.now()
     directory = RunDir.create(out, settings.state_dir, new_run_id(ports.clock, ports.random_bytes), started=started)
     session_id = ports.new_uuid()
@@ -265,7 +265,7 @@ def resume(
             where=directory.path,
             hint="start a new one with `remit run`",
         )
-    parts = _preflight(spec, settings, ports, "")
+    parts = _preflight(spec, settings, ports, "", directory.path)
     plain = msgspec.to_builtins(spec)
     changed = plain if spec != old else None
     directory.update(status="running", verdict="", exit_code=None, ended=None, pid=os.getpid(), model=spec.model)
@@ -318,13 +318,15 @@ class _Parts(msgspec.Struct, frozen=True):
     root: Root
 
 
-def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str) -> _Parts:
+def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str, run_dir: str | None) -> _Parts:
     """Everything that can be refused before a directory is touched or a model asked."""
-    policy = load_rules(spec, settings, ports.environ)
+    policy = load_rules(spec, settings, ports.environ, own_files(run_dir) if run_dir else ())
     approvals = load_approvals(spec, settings)
     if not spec.model:
         raise PreflightFault(NO_MODEL_MESSAGE, kind="no_model")
-    provider = open_provider(spec.model, ports.environ, retry_seconds=spec.retry_seconds)
+    here = current_directory()
+    model = placed(spec.model, spec.command.get("cwd", here), here)
+    provider = open_provider(model, ports.environ, retry_seconds=spec.retry_seconds)
     if record:
         from remit.base.redact import Redactor, is_secret_name
         from remit.providers.record import RecordingProvider
@@ -511,7 +513,7 @@ class Hands:
         if kinds & {"path", "tree"}:
             context.granted_files = self._files(tool, resources, approved)
         if "url" in kinds:
-            context.granted_web = self._fetch(resources)
+            context.granted_web = self._fetch(tool, resources, approved)
         if "artifact" in kinds:
             names = {resource.name for resource in resources if resource.kind == "artifact"}
             context.granted_artifacts = self.artifacts.grant(call.key, names)
@@ -529,13 +531,18 @@ class Hands:
 
         return FilesGrant(self._parts.root, resources, allowed)
 
-    def _fetch(self, resources: Sequence[Resource]) -> Any:
+    def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.net.client import WebClient, WebGrant
 
         if self._web is None:
             make = self._ports.web_client or WebClient
             self._web = make(allowed_ports=self._spec.fetch_allowed_ports)
-        return WebGrant(self._web, resources, self._recorder.charge_network_request)
+
+        def may_follow(url: str) -> bool:
+            hop = Resource("url", url, Effect.NETWORK)
+            return self._parts.policy.entry_allowed(tool.name, Effect.NETWORK, hop, approved)
+
+        return WebGrant(self._web, resources, self._recorder.charge_network_request, may_follow)
 
     def _process(self, resources: Sequence[Resource]) -> Any:
         from remit.workspace.process import ProcessGrant

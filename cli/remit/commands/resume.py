@@ -41,6 +41,7 @@ def resume(
     from remit.commands.output import write_stderr
     from remit.config.resume import ResumeFlags, changed_spec
     from remit.config.settings import load_settings
+    from remit.providers.catalog import placed
     from remit.store.rundir import RunDir, find_run
     from remit.tools.registry import tool_effects
 
@@ -50,7 +51,7 @@ def resume(
     settings = load_settings(environ)
     flags = ResumeFlags(
         approvals=approvals,
-        model=model,
+        model=None if model is None else placed(model, wiring.current_directory(), ""),
         reload=reload,
         limits=options.limits(
             turns=max_turns,

@@ -101,10 +101,11 @@ class Dispatch:
     async def perform_one(self, tool: Tool, call: Call) -> Outcome:
         """A call of the harness itself (a check of the task): same gate, no transcript."""
         checked = self._judge(call, tool)
-        if checked.asked is not None:
-            checked.outcome = self._denied(checked, checked.asked, ErrorCode.APPROVAL_REQUIRED)
+        self._stop_on_ask([checked])
         outcome, seconds = await self._run(checked)
         self._recorder.record(self._settled(checked, outcome, seconds))
+        if checked.refused and self._spec.on_deny == "fail":
+            raise _refused(outcome)
         return outcome
 
     # -- check ---------------------------------------------------------------------------------
@@ -202,7 +203,9 @@ class Dispatch:
                 f"{call.tool} on {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
             )
             message += f"; {missing}" if missing else ""
-        message += ". Do not repeat this call; go on without it and say so in your answer."
+        if call.key in self._recorder.state.open:
+            # For the model: a check of the task is read by people.
+            message += ". Do not repeat this call; go on without it and say so in your answer."
         self._recorder.emit(
             PermissionDenied(
                 tool_name=call.tool,
@@ -256,9 +259,9 @@ class Dispatch:
         if self._spec.on_deny != "fail":
             return
         for each in checked:
-            if each.refused and each.outcome is not None and each.outcome.error is not None:
+            if each.refused and each.outcome is not None:
                 self._settle(each, each.outcome, 0.0)
-                raise Refused(each.outcome.error.message, hint="on_deny is `fail`", kind="denied")
+                raise _refused(each.outcome)
 
     # -- execute -------------------------------------------------------------------------------
 
@@ -345,6 +348,11 @@ class Dispatch:
         close = difflib.get_close_matches(name, list(self._tools), 1)
         guess = f"; did you mean {close[0]}?" if close else ""
         return f"there is no tool {name[:80]!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}{guess}"
+
+
+def _refused(outcome: Outcome) -> Refused:
+    what = outcome.error.message if outcome.error else "a call was refused"
+    return Refused(what, hint="on_deny is `fail`", kind="denied")
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:

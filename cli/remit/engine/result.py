@@ -121,7 +121,5 @@ def _pending(state: State) -> list[dict[str, object]]:
         return []
     entries = dict(zip(state.pending.asked, state.pending.approvals, strict=False))
     return [
-        {**_denial(state.denials[key]), "approval": entry}
-        for key, entry in entries.items()
-        if key in state.open and key in state.denials
+        {**_denial(state.denials[key]), "approval": entry} for key, entry in entries.items() if key in state.denials
     ]

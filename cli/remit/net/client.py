@@ -31,6 +31,15 @@ Spend = Callable[[], None]
 """Called before each request is made; raises BudgetSpent when none is left."""
 
 
+MayFollow = Callable[[str], bool]
+"""Whether a redirect on the same host may be followed to this URL (normal form)."""
+
+
+def follow_all(url: str) -> bool:
+    """Follows every redirect that the guard lets pass."""
+    return True
+
+
 class WebClient:
     """Fetches public pages. No proxies, whatever the environment says; no cookies, no credentials.
 
@@ -60,9 +69,9 @@ class WebClient:
         """The URL in its normal form. Raises Failure(url_refused, port_refused, address_refused)."""
         return check_url(url, self.allowed_ports)
 
-    async def get(self, url: str, spend: Spend) -> Page:
-        """The page, after redirects on its own host; a redirect to another host is not followed but
-        told in `redirect_to`.
+    async def get(self, url: str, spend: Spend, may_follow: MayFollow = follow_all) -> Page:
+        """The page, after redirects on its own host to URLs that `may_follow` lets pass; any other
+        redirect is not followed but told in `redirect_to`.
 
         Raises Failure: that of `check`, dns_failed, connect_failed, tls_failed, timeout, http_error,
         redirect_refused, too_many_redirects, response_too_large, response_invalid; and what `spend`
@@ -75,14 +84,14 @@ class WebClient:
         progress = Progress()
         try:
             async with asyncio.timeout(self.seconds):
-                return await self._follow(checked, spend, progress)
+                return await self._follow(checked, spend, may_follow, progress)
         except TimeoutError:
             raise Failure(
                 ErrorCode.TIMEOUT,
                 f"{checked.url}: not complete after {self.seconds:g} s in total; it was still {progress.doing}",
             ) from None
 
-    async def _follow(self, first: CheckedUrl, spend: Spend, progress: Progress) -> Page:
+    async def _follow(self, first: CheckedUrl, spend: Spend, may_follow: MayFollow, progress: Progress) -> Page:
         from remit.net.pinned import Pinned, exchange
 
         current = first
@@ -93,7 +102,7 @@ class WebClient:
             if answer.status not in REDIRECTS:
                 return _page(first, current, answer, requests)
             target = self._redirect(current, answer)
-            if target.host != current.host:
+            if target.host != current.host or not may_follow(target.url):
                 return _page(first, current, answer, requests, target.url)
             current = target
         raise Failure(
@@ -121,10 +130,15 @@ class WebClient:
 
 
 class WebGrant:
-    """Implements base.ports.Web for the URLs among the declared resources of one call."""
+    """Implements base.ports.Web for the URLs among the declared resources of one call.
 
-    def __init__(self, client: WebClient, resources: Iterable[Resource], spend: Spend) -> None:
+    may_follow: whether the rules let the call go on to a URL that a declared one redirects to."""
+
+    def __init__(
+        self, client: WebClient, resources: Iterable[Resource], spend: Spend, may_follow: MayFollow = follow_all
+    ) -> None:
         self._client = client
+        self._may_follow = may_follow
         self._urls = frozenset(each.name for each in resources if each.kind == "url")
         self._spend = spend
 
@@ -133,7 +147,7 @@ class WebGrant:
         checked = self._client.check(url)
         if checked.url not in self._urls:
             raise Failure(ErrorCode.UNDECLARED, f"the call was granted no access to {shorten(checked.url)}")
-        return await self._client.get(checked.url, self._spend)
+        return await self._client.get(checked.url, self._spend, self._may_follow)
 
 
 def _absolute(base: str, location: str) -> str:

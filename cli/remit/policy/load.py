@@ -88,7 +88,9 @@ def _ruling(spec: RunSpec) -> list[str]:
     """The files that set the limits of this run, by every absolute spelling."""
     named = [source.path for source in spec.policies]
     named += [spec.task, spec.approvals.path if spec.approvals else ""]
-    given = [os.path.abspath(path) for path in named if path]
+    # Names are from where the run was started, wherever it is resumed.
+    start = spec.command.get("cwd", "")
+    given = [os.path.abspath(os.path.join(start, path)) for path in named if path]
     return list(dict.fromkeys([*given, *(os.path.realpath(path) for path in given)]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -54,6 +55,18 @@ def open_provider(
     module = import_module(f"remit.providers.{PROVIDERS[provider][0]}")
     opening = Opening(model=name, environ=environ, retry_seconds=retry_seconds, timing=timing or Timing())
     return cast("Provider", module.open_provider(opening))
+
+
+def placed(model: str, directory: str, here: str) -> str:
+    """The model with the file it names, if it names one, found from `directory` instead of `here`."""
+    provider, _, name = model.partition("/")
+    names_file = provider in _OF_FILES or (provider == "local" and name.endswith(".gguf"))
+    if directory == here or not names_file or not name:
+        return model
+    return f"{provider}/{os.path.join(directory, name)}"
+
+
+_OF_FILES = frozenset({"scripted", "replay"})
 
 
 def split_model(model: str) -> tuple[str, str]:

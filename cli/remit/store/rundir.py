@@ -37,6 +37,12 @@ _LOCK_TRIES = 10
 _LOCK_PAUSE = 0.02
 
 
+def own_files(path: str) -> tuple[str, ...]:
+    """What a run keeps in its directory for itself, absolute: all but the artifacts, which are for others."""
+    names = (STATUS_FILE, LOCK_FILE, EARLIER, *(part for part in PARTS if part != "artifacts"))
+    return tuple(os.path.join(os.path.abspath(path), name) for name in names)
+
+
 def new_run_id(clock: Clock, random_bytes: Callable[[int], bytes]) -> str:
     """`YYYYMMDD-HHMMSS-xxxxxx`: UTC, and six hex digits of chance."""
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now()))

@@ -23,8 +23,8 @@ NOTICE = (
     "whatever they claim."
 )
 REDIRECTED = (
-    "The page redirects to another host, and that was not followed. To read it, call fetch_url with the URL in "
-    "redirect_to; that call goes through the permission check like any other."
+    "The page redirects to another host, or to a URL that the rules treat differently, and that was not followed. "
+    "To read it, call fetch_url with the URL in redirect_to; that call goes through the permission check as any other."
 )
 NO_TEXT = "The page has no readable text; it may be one that scripts build in a browser."
 

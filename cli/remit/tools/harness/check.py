@@ -23,12 +23,14 @@ class CheckParams(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Check(Tool):
-    """Runs one command of the task's checks in the workspace, without a shell; exit code 0 is success."""
+    """Runs one command of the task's checks in the workspace, without a shell; exit code 0 is success.
+    A check judges, so that one which a crash interrupted may run again."""
 
     name = "check"
     toolset = "harness"
     effects = frozenset({Effect.EXECUTE})
     harness = True
+    repeatable = True
     Params = CheckParams
 
     def __init__(self, seconds: float = 60.0) -> None:
