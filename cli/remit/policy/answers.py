@@ -18,7 +18,7 @@ from remit.base.spec import Source
 from remit.base.text import shorten
 from remit.config.load import Document, convert, convert_fields, parse, spell
 from remit.policy.patterns import canonical_url
-from remit.policy.rules import PATH_KINDS, Filled, known_tool, tool_hint
+from remit.policy.rules import NOTHING, PATH_KINDS, Filled, known_tool, tool_hint
 
 
 def arguments_digest(arguments: str) -> str:
@@ -92,8 +92,9 @@ class Prepared(msgspec.Struct, frozen=True):
         if self.key == "digest":
             return digest == self.value
         if self.key == "path":
-            # Behind a link lies what is really touched, so that is what has to be named.
-            return resource.kind in PATH_KINDS and self.value == (resource.real or resource.name)
+            # Behind a link lies what is really touched, so that is what has to be named to allow it.
+            names = (resource.real or resource.name,) if self.approval.allow else resource.names()
+            return resource.kind in PATH_KINDS and self.value in names
         if self.key == "command":
             return resource.kind == "command" and self.value == resource.name
         return resource.kind == "url" and self.value == _same_url(resource.name)
@@ -221,8 +222,9 @@ class Answers:
         return any(each.tool == tool and each.approval.allow and self._lives(each) for each in self._prepared)
 
     def answer(self, tool: str, arguments_digest: str, resources: Sequence[Resource]) -> Approval | None:
-        """What the entries say of a call with these asking resources: the first that covers them all,
-        or else one for each. A denying entry for any of them denies. Uses are counted once it allows."""
+        """What the entries say of a call with these asking resources: a denying one for any of them,
+        wherever it stands; else the first that covers them all, or one for each. Uses are counted once
+        it allows."""
         self._digest = arguments_digest
         while True:
             chosen = self._choose(tool, arguments_digest, resources)
@@ -248,22 +250,24 @@ class Answers:
         return "; ".join(self._state(each) for each in covering)
 
     def _choose(self, tool: str, digest: str, resources: Sequence[Resource]) -> list[Prepared] | None:
-        """Live entries that together cover every resource; None when one is left uncovered."""
+        """The first live entry that denies any resource, else live entries that together allow every
+        one of them; None when one is left uncovered."""
         live = [each for each in self._prepared if each.tool == tool and self._lives(each)]
-        if not resources:
-            return next(([each] for each in live if each.key == "digest" and each.value == digest), None)
-        first: list[Prepared | None] = [
-            next((each for each in live if each.covers(digest, resource)), None) for resource in resources
-        ]
-        denying = [each for each in first if each is not None and not each.approval.allow]
+        # A call that touches nothing can still be named by its arguments.
+        asking = resources or (NOTHING,)
+        denying = [each for each in live if not each.approval.allow and any(each.covers(digest, r) for r in asking)]
         if denying:
             return denying[:1]
         for each in live:
-            if each.approval.allow and all(each.covers(digest, resource) for resource in resources):
+            if all(each.covers(digest, resource) for resource in asking):
                 return [each]
-        if None in first:
-            return None
-        return list({each.approval.entry: each for each in first if each is not None}.values())
+        chosen: dict[str, Prepared] = {}
+        for resource in asking:
+            first = next((each for each in live if each.covers(digest, resource)), None)
+            if first is None:
+                return None
+            chosen[first.approval.entry] = first
+        return list(chosen.values())
 
     def _lives(self, each: Prepared) -> bool:
         return each.approval.entry not in self._spent and not self._expired(each)

@@ -115,11 +115,51 @@ def test_a_denying_entry_for_any_resource_denies() -> None:
     assert allowed(answers(text), "file_write", one) is True
 
 
-def test_the_first_entry_that_covers_it_speaks() -> None:
-    deny_first = file(entry(f'url = "{PAGE}"', decide="deny"), entry(f'url = "{PAGE}"'))
-    allow_first = file(entry(f'url = "{PAGE}"'), entry(f'url = "{PAGE}"', decide="deny"))
-    assert allowed(answers(deny_first), "fetch_url", url(PAGE)) is False
-    assert allowed(answers(allow_first), "fetch_url", url(PAGE)) is True
+ARGUMENTS = '{"paths": ["a", "b"]}'
+BY_DIGEST = f'digest = "{arguments_digest(ARGUMENTS)}"'
+
+
+@pytest.mark.parametrize(
+    ("allowing", "denying"),
+    [
+        (('path = "a"', 'path = "b"'), 'path = "a"'),
+        (('path = "a"', 'path = "b"'), 'path = "b"'),
+        (('path = "a"', 'path = "b"'), BY_DIGEST),
+        ((BY_DIGEST,), 'path = "b"'),
+        ((BY_DIGEST,), BY_DIGEST),
+    ],
+)
+def test_a_denying_entry_goes_first_wherever_it_stands(allowing: tuple[str, ...], denying: str) -> None:
+    allows = [entry(each, tool="file_write") for each in allowing]
+    denies = entry(denying, tool="file_write", decide="deny")
+    resources = (path("a", Effect.WRITE), path("b", Effect.WRITE))
+    digest = arguments_digest(ARGUMENTS)
+    assert allowed(answers(file(*allows)), "file_write", *resources, digest=digest) is True
+    for place in range(len(allows) + 1):
+        counter = Counter()
+        text = file(*allows[:place], denies, *allows[place:])
+        assert allowed(answers(text, counter), "file_write", *resources, digest=digest) is False
+        assert counter.taken == {}
+
+
+def test_a_denying_entry_goes_first_for_a_call_that_touches_nothing() -> None:
+    lines = [entry(BY_DIGEST, tool="question"), entry(BY_DIGEST, tool="question", decide="deny")]
+    for text in (file(*lines), file(*reversed(lines))):
+        assert allowed(answers(text), "question", digest=arguments_digest(ARGUMENTS)) is False
+
+
+def test_an_expired_denying_entry_denies_nothing() -> None:
+    text = file(entry(f'url = "{PAGE}"', "expires = 2026-01-01T00:00:00Z", decide="deny"), entry(f'url = "{PAGE}"'))
+    assert allowed(answers(text), "fetch_url", url(PAGE)) is True
+
+
+def test_a_denied_path_is_denied_by_either_of_its_names() -> None:
+    link = path("link", real="real")
+    for name, due in (("link", False), ("real", False), ("other", None)):
+        assert (
+            allowed(answers(file(entry(f'path = "{name}"', tool="read_file", decide="deny"))), "read_file", link) is due
+        )
+    assert allowed(answers(file(entry('path = "link"', tool="read_file"))), "read_file", link) is None
 
 
 def test_uses_are_counted_when_it_allows_and_then_it_is_spent() -> None:
