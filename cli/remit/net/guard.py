@@ -189,7 +189,8 @@ def _scheme(url: str) -> tuple[str, str]:
     """Scheme, and what follows the `//`."""
     found = _SCHEME.match(url)
     if found is None:
-        raise _refused(url, f"has no scheme; write it in full, as in https://{url[:40]}")
+        start = "https:" if url.startswith("//") else "https://host" if url.startswith("/") else "https://"
+        raise _refused(url, f"has no scheme; write it in full, as in {start}{url[:40]}")
     scheme = found[1].lower()
     if scheme not in SCHEME_PORTS:
         hint = "" if "." not in scheme else "; write the scheme before the host, as in https://host:443/"

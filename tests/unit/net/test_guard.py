@@ -92,8 +92,8 @@ def test_parts_of_a_checked_url() -> None:
     [
         ("", "empty"),
         ("example.org/page", "https://example.org/page"),
-        ("//example.org/", "no scheme"),
-        ("/etc/passwd", "no scheme"),
+        ("//example.org/", "as in https://example.org/"),
+        ("/etc/passwd", "as in https://host/etc/passwd"),
         ("file:///etc/passwd", "'file'"),
         ("gopher://example.org/", "'gopher'"),
         ("ftp://example.org/", "'ftp'"),
