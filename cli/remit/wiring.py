@@ -228,7 +228,7 @@ def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
 
 
 def start(
-    spec: RunSpec, settings: Settings, out: str | None, listeners: Listeners, ports: Ports, *, record: str = ""
+    spec: RunSpec, settings: Settings, out: str | None, listeners: Listeners, ports: Ports, *, record: str | None = None
 ) -> ReadyRun:
     """A new run, everything checked that can be known before the model is asked.
 
@@ -265,7 +265,7 @@ def resume(
             where=directory.path,
             hint="start a new one with `remit run`",
         )
-    parts = _preflight(spec, settings, ports, "", directory.path)
+    parts = _preflight(spec, settings, ports, None, directory.path)
     plain = msgspec.to_builtins(spec)
     changed = plain if spec != old else None
     directory.update(status="running", verdict="", exit_code=None, ended=None, pid=os.getpid(), model=spec.model)
@@ -318,7 +318,7 @@ class _Parts(msgspec.Struct, frozen=True):
     root: Root
 
 
-def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str, run_dir: str | None) -> _Parts:
+def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None) -> _Parts:
     """Everything that can be refused before a directory is touched or a model asked."""
     policy = load_rules(spec, settings, ports.environ, own_files(run_dir) if run_dir else ())
     approvals = load_approvals(spec, settings)
@@ -327,7 +327,7 @@ def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str, run
     here = current_directory()
     model = placed(spec.model, spec.command.get("cwd", here), here)
     provider = open_provider(model, ports.environ, retry_seconds=spec.retry_seconds)
-    if record:
+    if record is not None:
         from remit.base.redact import Redactor, is_secret_name
         from remit.providers.record import RecordingProvider
 
@@ -375,12 +375,17 @@ def _ready(
     hands = Hands(spec, settings, directory, parts, recorder, ports)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, RunWorld(parts.root, spec.fetch_allowed_ports), arguments_digest, _paste)
-    dispatch = Dispatch(spec, parts.offer.tools, gate, hands, recorder)
+    dispatch = Dispatch(spec, parts.offer.tools, parts.offer.withheld, gate, hands, recorder)
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
     asker = Asker(
-        parts.provider, system_prompt(spec, parts.offer.tools), specs, _prices(spec, parts.provider), recorder
+        parts.provider,
+        system_prompt(spec, parts.offer.tools),
+        specs,
+        _prices(spec, parts.provider),
+        recorder,
+        metered=parts.provider.name not in FREE_PROVIDERS,
     )
-    finish = Finish(spec.expect, recorder, _check_runner(spec, dispatch))
+    finish = Finish(spec.expect, recorder, _check_runner(spec, dispatch), hands.artifacts.altered)
     init = _init(spec, directory, parts, resumed=bool(records))
     told = [Notice(kind="run_directory", text=text) for text in notices]
     run = Run(spec, parts.provider, parts.offer.tools, dispatch, asker, finish, recorder, init, told)

@@ -48,7 +48,8 @@ class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered"):
-    """The model's answer, normalised (unique call ids)."""
+    """The model's answer, normalised (unique call ids). estimated: the server told no usage, so that it
+    is judged from the length of the texts."""
 
     turn: int
     model: str
@@ -57,6 +58,7 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     stop: StopReason
     seconds: float
     usd: float | None = None
+    estimated: bool = False
 
 
 class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):

@@ -109,5 +109,5 @@ def run(
     spec = wiring.with_memory(with_command(spec, flags, here), settings)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
     watch.begin()
-    ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ), record=record or "")
+    ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ), record=record)
     leave(drive(ready, watch))

@@ -30,13 +30,21 @@ class Ledger:
         self.network_requests = 0
         self.artifacts_total_bytes = 0
 
-    def answer(self, usage: Usage, usd: float | None) -> None:
-        """Book an answer. usd None: the model has no price."""
+    def answer(self, usage: Usage, usd: float | None, *, estimated: bool = False) -> None:
+        """Book an answer. usd None: the model has no price. estimated: neither figure is the server's."""
         self.tokens += usage.total()
-        if usd is None:
-            self.usd_known = self.usd_known and usage.total() == 0
-        else:
-            self.usd += usd
+        self.usd += usd or 0.0
+        if estimated or (usd is None and usage.total()):
+            self.usd_known = False
+
+    def overspent(self) -> list[str]:
+        """The caps that the last answer went over, one phrase each."""
+        caps = {"tokens": self.tokens, "usd": self.usd}
+        return [
+            f"{limit} = {getattr(self.limits, limit):g} ({used:g} are spent)"
+            for limit, used in caps.items()
+            if getattr(self.limits, limit) is not None and used > getattr(self.limits, limit)
+        ]
 
     def before_request(self) -> None:
         """Raise BudgetSpent when one more model request is over a limit."""

@@ -26,6 +26,17 @@ from remit.tools.contract import Tool
 
 MAX_PARALLEL = 8
 
+FLOOR_REFUSALS = frozenset(
+    {
+        ErrorCode.PATH_REFUSED,
+        ErrorCode.FILE_REFUSED,
+        ErrorCode.URL_REFUSED,
+        ErrorCode.PORT_REFUSED,
+        ErrorCode.ADDRESS_REFUSED,
+    }
+)
+"""What a tool itself refuses before any rule is asked, whatever the rules say."""
+
 
 class Hands(Protocol):
     """Builds the grants of one call from exactly the resources policy saw."""
@@ -69,11 +80,21 @@ class Gate(msgspec.Struct):
 
 
 class Dispatch:
-    """Runs calls. `tools` are those the model is offered, harness tools included."""
+    """Runs calls. tools: those the model is offered, harness tools included. withheld: ticked tools that
+    it is not offered, and why."""
 
-    def __init__(self, spec: RunSpec, tools: Mapping[str, Tool], gate: Gate, hands: Hands, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        spec: RunSpec,
+        tools: Mapping[str, Tool],
+        withheld: Mapping[str, str],
+        gate: Gate,
+        hands: Hands,
+        recorder: Recorder,
+    ) -> None:
         self._spec = spec
         self._tools = tools
+        self._withheld = withheld
         self._gate = gate
         self._hands = hands
         self._recorder = recorder
@@ -121,7 +142,7 @@ class Dispatch:
             params = tool.parse(call.arguments)
             resources = tuple(tool.resources(params, self._gate.world))
         except Failure as failure:
-            return Checked(call, tool, outcome=err(failure.code, failure.message))
+            return self._unfit(Checked(call, tool), failure)
         except Exception:
             # A tool that breaks before policy has spoken is refused, never let through.
             return Checked(call, tool, outcome=self._bug(call))
@@ -133,6 +154,15 @@ class Dispatch:
             checked.outcome = self._denied(checked, decision, ErrorCode.DENIED)
         else:
             self._answer(checked, decision)
+        return checked
+
+    def _unfit(self, checked: Checked, failure: Failure) -> Checked:
+        """Arguments that no rule is asked about: they make no sense, or name what no tool may touch,
+        which is a refusal of the floor."""
+        checked.outcome = err(failure.code, failure.message)
+        if failure.code in FLOOR_REFUSALS:
+            rule = RuleRef("floor", "built in", failure.message)
+            self._refuse(checked, Decision("deny", rule), failure.message)
         return checked
 
     def _decide(self, tool: Tool, resources: Sequence[Resource]) -> Decision:
@@ -190,8 +220,6 @@ class Dispatch:
         self._recorder.record(record, sync=not checked.quiet)
 
     def _denied(self, checked: Checked, decision: Decision, code: ErrorCode, approval: str = "") -> Outcome:
-        checked.refused = True
-        self._note_check(checked, False, decision, approval)
         call, rule = checked.call, decision.rule
         what = decision.resource.name if decision.resource else call.tool
         if code is ErrorCode.DENIED:
@@ -206,19 +234,26 @@ class Dispatch:
         if call.key in self._recorder.state.open:
             # For the model: a check of the task is read by people.
             message += ". Do not repeat this call; go on without it and say so in your answer."
+        self._refuse(checked, decision, message, approval)
+        return err(code, message)
+
+    def _refuse(self, checked: Checked, decision: Decision, message: str, approval: str = "") -> None:
+        """Write a refusal down and tell it."""
+        checked.refused = True
+        self._note_check(checked, False, decision, approval)
+        call, rule = checked.call, decision.rule
         self._recorder.emit(
             PermissionDenied(
                 tool_name=call.tool,
                 tool_use_id=call.id,
                 message=message,
-                decision_reason_type="rule" if code is ErrorCode.DENIED else "asked",
+                decision_reason_type="asked" if decision.decide == "ask" else "rule",
                 decision_reason=rule.why,
                 rule=rule.where,
                 source=rule.source,
-                resource=what,
+                resource=decision.resource.name if decision.resource else call.tool,
             )
         )
-        return err(code, message)
 
     def _stop_on_ask(self, checked: Sequence[Checked]) -> None:
         """`on_ask: stop`: no further call of this turn runs; each ask is told with its entry to paste."""
@@ -345,6 +380,8 @@ class Dispatch:
         return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6))
 
     def _unknown(self, name: str) -> str:
+        if name in self._withheld:
+            return f"{name} is not offered in this run: {self._withheld[name]}; go on without it and say so"
         close = difflib.get_close_matches(name, list(self._tools), 1)
         guess = f"; did you mean {close[0]}?" if close else ""
         return f"there is no tool {name[:80]!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}{guess}"

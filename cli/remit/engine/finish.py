@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -25,7 +24,7 @@ class Unmet(RemitError):
     verdict = Verdict.UNMET
 
     def __init__(self, unmet: list[str], *, kind: str = "unmet") -> None:
-        super().__init__("; ".join(unmet), hint="see `unmet` in the result", kind=kind)
+        super().__init__("; ".join(unmet), kind=kind)
         self.unmet = unmet
 
 
@@ -33,12 +32,17 @@ RunCheck = Callable[[Call], Awaitable[Outcome]]
 
 
 class Finish:
-    """Judges a finished answer. `run_check` takes a check through the gate."""
+    """Judges a finished answer.
 
-    def __init__(self, expect: Expect, recorder: Recorder, run_check: RunCheck) -> None:
+    run_check: takes a check through the gate. altered: what of the artifacts is no longer as written."""
+
+    def __init__(
+        self, expect: Expect, recorder: Recorder, run_check: RunCheck, altered: Callable[[], list[str]]
+    ) -> None:
         self._expect = expect
         self._recorder = recorder
         self._run_check = run_check
+        self._altered = altered
 
     def remind(self) -> UserSaid | None:
         """What to tell a model that answered without the structured output that was asked for; None
@@ -73,6 +77,8 @@ class Finish:
             problem = await self._check(index, command)
             if problem:
                 unmet.append(problem)
+        # Last, because a check can do it too: what the result lists has to be what lies there.
+        unmet += self._altered()
         if unmet:
             raise Unmet(unmet, kind=kind)
 
@@ -100,7 +106,7 @@ class Finish:
         outcome = await self._outcome(index, command)
         detail = "" if outcome.error is None else outcome.error.message
         self._recorder.emit(CheckFinished(command=command, ok=outcome.ok, detail=detail))
-        return "" if outcome.ok else f"check `{shlex.join(shlex.split(command))}` failed: {detail}"
+        return "" if outcome.ok else f"check `{command}` failed: {detail}"
 
     async def _outcome(self, index: int, command: str) -> Outcome:
         """What the check says of the state after this turn; one that an earlier process finished is

@@ -83,6 +83,7 @@ class State:
         self.nags: Counter[str] = Counter()
         self.limits = limits
         self.ledger = Ledger(limits)
+        self.estimated = False
         self._cut = False
         self._calls: dict[str, Call] = {}
         self._results: dict[str, ResultBlock] = {}
@@ -127,7 +128,8 @@ class State:
         self.final_text = (self.final_text if self._cut else "") + record.message.text()
         self._cut = record.stop == "max_tokens" and not record.message.calls()
         self.usage = self.usage + record.usage
-        self.ledger.answer(record.usage, record.usd)
+        self.ledger.answer(record.usage, record.usd, estimated=record.estimated)
+        self.estimated = self.estimated or record.estimated
         self._book_model(record)
         for index, block in enumerate(record.message.calls(), 1):
             call = Call(f"t{record.turn}.c{index}", block.id, block.tool, block.arguments)
@@ -165,7 +167,7 @@ class State:
 
     @apply.register(CallSettled)
     def _(self, record: CallSettled) -> None:
-        self._count(record.outcome)
+        self._count(record)
         opened = self.open.pop(record.key, None)
         if opened is None:
             self.checks_done[record.key] = record.outcome
@@ -223,12 +225,11 @@ class State:
             blocks = self.messages.pop().content + blocks
         self.messages.append(Message("user", blocks))
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, settled: CallSettled) -> None:
         self.counts["calls"] += 1
-        if outcome.error is None:
+        if settled.outcome.ok:
             return
-        refused = outcome.error.code.value in {"denied", "approval_required"}
-        self.counts["refusals" if refused else "failed_calls"] += 1
+        self.counts["refusals" if settled.key in self.denials else "failed_calls"] += 1
 
     def _book_model(self, record: Answered) -> None:
         entry = self.model_usage.setdefault(

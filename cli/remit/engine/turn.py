@@ -8,7 +8,7 @@ from contextlib import aclosing
 import msgspec
 
 from remit.base.errors import ProviderFault
-from remit.base.events import ApiRetry, Assistant
+from remit.base.events import ApiRetry, Assistant, Notice
 from remit.base.messages import (
     BlockPart,
     CallBlock,
@@ -44,7 +44,7 @@ class _Answer(msgspec.Struct):
 
 
 class Asker:
-    """Asks the model with the transcript as it stands."""
+    """Asks the model with the transcript as it stands. metered: its tokens cost something somewhere."""
 
     def __init__(
         self,
@@ -53,12 +53,15 @@ class Asker:
         tools: tuple[ToolSpec, ...],
         prices: Mapping[str, Price],
         recorder: Recorder,
+        *,
+        metered: bool = True,
     ) -> None:
         self._provider = provider
         self._system = system
         self._tools = tools
         self._price = prices.get(f"{provider.name}/{provider.model}")
         self._recorder = recorder
+        self._metered = metered
 
     async def ask(self, elapsed: float) -> None:
         """One request and its answer. Raises BudgetSpent before it is sent, ProviderFault."""
@@ -75,18 +78,33 @@ class Asker:
                 hint="the server closed the stream early; `remit resume` asks again",
                 kind="cut",
             )
+        usage, estimated = self._usage(request, answer)
         recorder.record(
             Answered(
                 turn=turn,
                 model=self._provider.model,
                 # An answer without a block is still an answer: every API wants one.
                 message=Message("assistant", tuple(answer.blocks) or (TextBlock(""),)),
-                usage=answer.usage,
+                usage=usage,
                 stop=answer.stop,
                 seconds=round(recorder.clock.monotonic() - began, 3),
-                usd=self._cost(answer.usage),
+                usd=self._cost(usage),
+                estimated=estimated,
             )
         )
+        for limit in state.ledger.overspent():
+            text = f"the answer went over the limit {limit}; nothing more is asked"
+            recorder.emit(Notice(kind="budget", text=text))
+
+    def _usage(self, request: Request, answer: _Answer) -> tuple[Usage, bool]:
+        """The usage as told; where a server tells none, an estimate, so that a cap still caps."""
+        if not self._metered or answer.usage.total():
+            return answer.usage, False
+        if not self._recorder.state.estimated:
+            text = "the server tells no usage; tokens are estimated from the length of the texts, the cost is not known"
+            self._recorder.emit(Notice(kind="usage", text=text))
+        asked = sum(len(msgspec.json.encode(part)) for part in (request.system, request.messages, request.tools))
+        return Usage(_tokens(asked), _tokens(len(msgspec.json.encode(answer.blocks)))), True
 
     async def _listen(self, request: Request, turn: int) -> _Answer:
         answer = _Answer()
@@ -162,6 +180,11 @@ class Asker:
             + usage.cache_write * written
         )
         return millionths / 1_000_000
+
+
+def _tokens(size: int) -> int:
+    """Roughly the tokens of so many bytes of text: four to one is the usual ratio for English."""
+    return max(1, size // 4)
 
 
 def wire_block(block: AnswerBlock) -> dict[str, object]:

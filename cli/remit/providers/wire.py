@@ -160,7 +160,7 @@ class Wire:
         if not failed.retryable:
             return self._given_up(failed, 0)
         what = self._redact.text(f"{self._endpoint.provider}: the answer broke off: {failed.message}")
-        return ProviderFault(what, kind="cut", hint="what had arrived is kept; run it again or resume")
+        return ProviderFault(what, kind="cut", hint="`remit resume` asks again")
 
     # -- one attempt -------------------------------------------------------------------------------
 

@@ -110,6 +110,20 @@ class ArtifactStore:
             self._write_index()
         return notices
 
+    def altered(self) -> list[str]:
+        """What of the published artifacts is no longer as the run wrote it, one sentence each."""
+        with self._lock:
+            return [told for info in self.published() if (told := self._altered(info))]
+
+    def _altered(self, info: ArtifactInfo) -> str:
+        with self._directories(info.call) as (_, artifacts):
+            standing = _read(artifacts, info.name)
+        if standing is None:
+            return f"artifact {info.name} was written, and is gone"
+        if _digest(standing) != info.sha256:
+            return f"artifact {info.name} was changed after it was written"
+        return ""
+
     def _restore(self, info: ArtifactInfo) -> str:
         """Publish again what is missing, or was overtaken by a write that never got its record."""
         with self._directories(info.call) as (call, artifacts):

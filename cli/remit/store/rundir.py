@@ -100,6 +100,8 @@ class RunDir:
         our names; EnvironmentFault for one that cannot be written.
         """
         runs = os.path.join(os.path.abspath(state_dir), "runs")
+        if path is not None:
+            _check_name(path)
         if path is None:
             _make_private(os.path.dirname(runs), runs)
             place = os.path.join(runs, run_id)
@@ -245,6 +247,17 @@ def in_use(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _check_name(path: str) -> None:
+    """Raises UsageFault for what is no name of a directory: an unset variable, bytes that are no text."""
+    try:
+        good = bool(path) and b"\0" not in path.encode()
+    except UnicodeEncodeError:
+        good = False
+    if not good:
+        what = f"{shorten(path)} is no name of a directory" if path else "the directory's name is empty"
+        raise UsageFault(what, where="-o", hint="name one in UTF-8, or leave -o out", kind="out_dir")
 
 
 def _make_private(*paths: str) -> None:
@@ -436,6 +449,8 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
 
     Raises UsageFault: unknown (with near ones), ambiguous (with all of them), or gone.
     """
+    if not ref:
+        raise UsageFault("the run's name is empty", hint="remit runs list shows the runs there are", kind="unknown_run")
     runs = os.path.join(os.path.abspath(state_dir), "runs")
     ids = _registered(runs)
     if ref == "last":

@@ -164,10 +164,13 @@ class Human:
         yield from self._next(event)
 
     def _refusals(self, event: Result) -> Iterator[str]:
-        for denial in event.permission_denials[:MAX_REFUSALS]:
+        # What waits for an answer is not refused yet, and was told as asked.
+        waiting = {each.get("tool_use_id") for each in event.pending}
+        refused = [each for each in event.permission_denials if each.get("tool_use_id") not in waiting]
+        for denial in refused[:MAX_REFUSALS]:
             what = f"{denial.get('tool_name', '')} {denial.get('resource', '')}".strip()
             yield self._style("bad", _line(f"refused {what}: {denial.get('why', '')} [{_rule(denial)}]"))
-        left = len(event.permission_denials) - MAX_REFUSALS
+        left = len(refused) - MAX_REFUSALS
         if left > 0:
             yield f"and {left} more refused; see `remit runs show {visible(event.run_id)}`"
 

@@ -46,6 +46,8 @@ class Check(Tool):
         shown, _ = clip((finished.stdout + finished.stderr).decode("utf-8", "replace").strip(), SHOWN_BYTES)
         if finished.exit_code is None:
             raise Failure(ErrorCode.TIMEOUT, f"it did not end within {self._seconds:g} s; output: {shown or 'none'}")
+        if finished.exit_code < 0:
+            raise Failure(ErrorCode.COMMAND_FAILED, f"ended by signal {-finished.exit_code}; output: {shown or 'none'}")
         if finished.exit_code != 0:
             raise Failure(ErrorCode.COMMAND_FAILED, f"exit code {finished.exit_code}; output: {shown or 'none'}")
         return done({"exit_code": 0, "output": shown})

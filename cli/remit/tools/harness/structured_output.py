@@ -16,8 +16,9 @@ from remit.tools.contract import Tool
 
 
 class StructuredOutput(Tool):
-    """Gives the result of the task. The arguments are the result itself and must fit this schema.
-    Call it once, when everything else is done; a value that does not fit is returned with the reason."""
+    """Gives the result of the task. The arguments are the result itself and must fit this schema; a
+    result that is no object stands in the one parameter `value`. Call it once, when everything else is
+    done; a value that does not fit is returned with the reason."""
 
     name = "structured_output"
     toolset = "harness"
@@ -33,14 +34,26 @@ class StructuredOutput(Tool):
         """The task's schema; a value that is no object travels under `value`."""
         if not self._wrapped:
             return dict(self._schema)
-        return {"type": "object", "properties": {"value": dict(self._schema)}, "required": ["value"]}
+        return {
+            "type": "object",
+            "properties": {"value": dict(self._schema)},
+            "required": ["value"],
+            "additionalProperties": False,
+        }
 
     def parse(self, arguments: str) -> Any:
         try:
             value = msgspec.json.decode(arguments or "{}")
         except msgspec.DecodeError as problem:
             raise Failure(ErrorCode.INVALID_JSON, f"the value is not valid JSON: {problem}") from None
-        return value.get("value") if self._wrapped and isinstance(value, dict) else value
+        return self._unwrapped(value) if self._wrapped else value
+
+    def _unwrapped(self, value: Any) -> Any:
+        if not isinstance(value, dict) or set(value) != {"value"}:
+            raise Failure(
+                ErrorCode.INVALID_ARGUMENTS, "structured_output takes one parameter, `value`: the result itself"
+            )
+        return value["value"]
 
     def resources(self, params: Any, world: World) -> Sequence[Resource]:
         return [Resource("state", "structured_output", Effect.STATE)]

@@ -1,0 +1,133 @@
+"""The verdict and the figures say what is so, also where somebody had a hand in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fakes.cli import Home, Ran
+from fakes.model_server import ModelServer, delta, stream, text
+
+WRITE = {"tool": "write_artifact", "arguments": {"name": "a.md", "content": "as written"}}
+TURNS: tuple[dict[str, Any], ...] = ({"calls": [WRITE]}, {"text": "done"})
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ('rm "$REMIT_OUT/a.md"', "artifact a.md was written, and is gone"),
+        ('echo more >> "$REMIT_OUT/a.md"', "artifact a.md was changed after it was written"),
+    ],
+)
+def test_an_artifact_that_a_check_destroys_is_not_promised_any_more(home: Home, command: str, told: str) -> None:
+    task = home.task(
+        prompt="go", tools={"write_artifact": "auto"}, expect={"artifacts": ["a.md"], "checks": [f"sh -c '{command}'"]}
+    )
+    ran = home.stream("-t", task, "-m", home.script(*TURNS), "-o", "out")
+    assert (ran.code, ran.result["unmet"]) == (3, [told])
+
+
+def test_an_artifact_changed_between_stop_and_resume_is_told(home: Home) -> None:
+    task = home.task(prompt="go", tools={"write_artifact": "auto"}, expect={"artifacts": ["a.md"]})
+    stopped = home.run("run", "-t", task, "-m", home.script(*TURNS), "-o", "out", "--max-turns", "1")
+    assert stopped.code == 7, stopped.stderr
+    (home.work / "out" / "artifacts" / "a.md").write_text("by another hand")
+    resumed = home.run("resume", "out", "--max-turns", "5", "--output-format", "stream-json")
+    assert (resumed.code, resumed.result["unmet"]) == (3, ["artifact a.md was changed after it was written"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        ("read_file", {"path": ".env"}, "file_refused"),
+        ("read_file", {"path": "../x.md"}, "path_refused"),
+        ("fetch_url", {"url": "http://169.254.169.254/latest"}, "address_refused"),
+        ("fetch_url", {"url": "ftp://example.org/"}, "url_refused"),
+        ("fetch_url", {"url": "http://example.org:22/"}, "port_refused"),
+    ],
+)
+def test_what_a_tool_refuses_by_itself_is_a_refusal(home: Home, tool: str, arguments: Any, code: str) -> None:
+    model = home.script({"calls": [{"tool": tool, "arguments": arguments}]}, {"text": "done"})
+    task = home.task(
+        prompt="go", tools={"read_file": "auto", "fetch_url": {"decide": "auto", "hosts": ["example.org"]}}
+    )
+    goes_on = home.stream("-t", task, "-m", model, "-o", "out")
+    (result,) = (event["tool_use_result"] for event in goes_on.events if event["type"] == "user")
+    assert (goes_on.code, result["error"]["code"]) == (0, code)
+    (denial,) = goes_on.result["permission_denials"]
+    assert (denial["source"], goes_on.result["counts"]["refusals"], goes_on.result["counts"]["failed_calls"]) == (
+        "floor", 1, 0,
+    )  # fmt: skip
+    (decision,) = (home.work / "out" / "decisions.jsonl").read_text().splitlines()
+    assert json.loads(decision)["decide"] == "deny"
+    fails = home.stream("-t", task, "-m", model, "--on-deny", "fail")
+    assert (fails.code, fails.result["verdict"]) == (4, "refused")
+
+
+UNTOLD = stream(delta({"content": "a fairly short answer"}), delta(finish_reason="stop"))
+
+
+def asked(home: Home, url: str, *more: str) -> Ran:
+    return home.stream("go", "-m", "openai/m", *more, environ={"OPENAI_BASE_URL": url})
+
+
+def test_a_server_that_tells_no_usage_is_estimated_and_the_cost_is_not_known(home: Home) -> None:
+    with ModelServer([UNTOLD]) as server:
+        ran = asked(home, server.url)
+    assert ran.code == 0
+    assert ran.result["spent"]["tokens"] > 100 and ran.result["cost_known"] is False
+    assert [event["kind"] for event in ran.events if event.get("subtype") == "notice"] == ["usage"]
+
+
+def test_a_token_cap_holds_without_usage(home: Home) -> None:
+    called = stream(
+        delta({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "list_files", "arguments": "{}"}}]}),
+        delta(finish_reason="tool_calls"),
+    )
+    with ModelServer([called, text("too late")]) as server:
+        ran = asked(home, server.url, "--max-tokens", "50")
+        assert len(server.requests) == 1
+    assert (ran.code, ran.result["error_kind"]) == (7, "tokens")
+
+
+def test_an_answer_that_goes_over_its_cap_is_done_and_says_so(home: Home) -> None:
+    model = home.script({"text": "done", "usage": {"input": 1000, "output": 5}})
+    ran = home.stream("go", "-m", model, "--max-tokens", "10")
+    assert (ran.code, ran.result["spent"]["tokens"]) == (0, 1005)
+    (notice,) = (event for event in ran.events if event.get("subtype") == "notice")
+    assert notice["text"] == "the answer went over the limit tokens = 10 (1005 are spent); nothing more is asked"
+
+
+@pytest.mark.parametrize("schema", [{"type": ["string", "null"]}, {}])
+def test_a_result_that_is_no_object_stands_in_value_and_nowhere_else(home: Home, schema: dict[str, Any]) -> None:
+    (home.path / "s.json").write_text(json.dumps(schema))
+    lost = {"calls": [{"tool": "structured_output", "arguments": {"answer": "the real answer"}}]}
+    given = {"calls": [{"tool": "structured_output", "arguments": {"value": "the real answer"}}]}
+    task = home.task(prompt="go", expect={"schema": "s.json"})
+    ran = home.stream("-t", task, "-m", home.script(lost, given))
+    codes = [event["tool_use_result"].get("error", {}).get("code") for event in ran.events if event["type"] == "user"]
+    assert codes == ["invalid_arguments", None]
+    assert (ran.code, ran.result["structured_output"]) == (0, "the real answer")
+
+
+def test_a_tool_that_is_withheld_is_not_an_unknown_one(home: Home) -> None:
+    model = home.script({"calls": [{"tool": "read_file", "arguments": {"path": "a"}}]}, {"text": "done"})
+    ran = home.stream("go", "-m", model, "--tools", "read_file=ask")
+    (result,) = (event["tool_use_result"] for event in ran.events if event["type"] == "user")
+    assert result["error"]["code"] == "unknown_tool"
+    assert "read_file is not offered in this run: every call would be refused" in result["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("run", "go", "-o", ""), ("run", "go", "-o", "k\udcff"), ("run", "go", "--record", ""), ("resume", "")],
+)
+def test_an_empty_or_unreadable_name_is_no_directory(home: Home, args: tuple[str, ...]) -> None:
+    model = ("-m", home.script({"text": "done"})) if args[0] == "run" else ()
+    before = sorted(home.work.iterdir())
+    ran = home.run(*args, *model)
+    assert ran.code == 2, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert sorted(home.work.iterdir()) == before
