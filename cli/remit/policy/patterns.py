@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -256,6 +256,53 @@ def _without_dots(path: str) -> str:
     return "/" + "/".join(kept)
 
 
+# Escapes of ASCII, and the overlong two-byte forms of it that some programs still read.
+_HIDDEN_ASCII = re.compile(r"%C([01])%([89AB][0-9A-F])|%([0-7][0-9A-F])", re.IGNORECASE)
+_PARAMETERS = re.compile(r";[^/]*")
+_MAX_ROUNDS = 8
+
+
+def _bared(found: re.Match[str]) -> str:
+    return chr(int(found[3], 16)) if found[3] else chr((int(found[1]) << 6) | (int(found[2], 16) & 0x3F))
+
+
+def _readings(path: str, start: int = 0) -> list[str]:
+    """A canonical path as programs read it that undo its escapes once, twice and so on, first as it is.
+    What stands before `start` is left as it is. Raises ValueError when there is no end of it."""
+    read = [path]
+    for _ in range(_MAX_ROUNDS):
+        bare = _HIDDEN_ASCII.sub(_bared, read[-1][start:])
+        following = read[-1][:start] + _ESCAPED.sub(_settle, bare.replace("\\", "/"))
+        if following == read[-1]:
+            return read
+        read.append(following)
+    raise ValueError("its path is escaped too many times over")
+
+
+def _every_path(path: str) -> Iterator[str]:
+    """The paths that programs may take a canonical path for."""
+    for reading in _readings(path):
+        yield reading
+        for shown in (reading, _PARAMETERS.sub("", reading)):
+            yield _without_dots(shown)
+            yield _without_dots(re.sub("//+", "/", shown))
+
+
+# What stands behind one of these some programs leave off the name.
+_NAME_ENDS = re.compile(r"[;?]|%[012]")
+
+
+def _leads_away(path: str, start: int) -> bool:
+    """Whether some program may see a separator or a `..` in the components from `start`, where others
+    see none."""
+    try:
+        last = _readings(path, start)[-1]
+    except ValueError:
+        return True
+    names = last[start:].split("/")
+    return len(names) != path[start:].count("/") + 1 or any(_NAME_ENDS.split(n)[0] in (".", "..") for n in names)
+
+
 class HostPattern(msgspec.Struct, frozen=True):
     """A host and its subdomains; written as `*.host`, the subdomains only."""
 
@@ -282,11 +329,13 @@ class HostPattern(msgspec.Struct, frozen=True):
 
 class UrlPattern(msgspec.Struct, frozen=True):
     """One URL, or with `*` and `**` in the path as in path patterns; a `*` in the query is anything.
-    A pattern whose path ends in a wildcard covers every query."""
+    A pattern whose path ends in a wildcard covers every query. fixed: how many characters of the path
+    stand before its first component with a wildcard, -1 where there is none."""
 
     text: str
     origin: str
     host: str
+    fixed: int
     path: re.Pattern[str]
     query: re.Pattern[str]
 
@@ -305,14 +354,26 @@ class UrlPattern(msgspec.Struct, frozen=True):
         query = url.query.replace("[", "[[]").replace("?", "[?]")
         if not query and parts[-1].endswith("*"):
             query = "*"
-        return cls(str(url), url.origin, url.host, re.compile(path), re.compile(glob_regex(query, "."), re.DOTALL))
+        regexes = re.compile(path), re.compile(glob_regex(query, "."), re.DOTALL)
+        star = url.path.find("*")
+        return cls(str(url), url.origin, url.host, star if star < 0 else url.path.rfind("/", 0, star) + 1, *regexes)
 
-    def matches(self, url: Url) -> bool:
+    def grants(self, url: Url) -> bool:
+        """Whether the URL is certainly one of these. A wildcard does not stand for an escaped slash or
+        `..`, which some servers undo and then follow out of what the pattern names."""
         return (
-            url.origin == self.origin
+            self._meets(url)
             and self.path.fullmatch(url.path) is not None
-            and self.query.fullmatch(url.query) is not None
+            and not (self.fixed >= 0 and _leads_away(url.path, self.fixed))
         )
+
+    def hits(self, url: Url) -> bool:
+        """Whether the URL is one of these, or some server may take it for one. Raises ValueError when
+        that cannot be told."""
+        return self._meets(url) and any(self.path.fullmatch(path) for path in _every_path(url.path))
+
+    def _meets(self, url: Url) -> bool:
+        return url.origin == self.origin and self.query.fullmatch(url.query) is not None
 
 
 # -- commands ----------------------------------------------------------------------------------

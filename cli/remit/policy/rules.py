@@ -133,7 +133,10 @@ class UrlSelector(_OfKind, frozen=True):
         return frozenset({"url"})
 
     def matches(self, subject: Subject, *, grants: bool) -> bool:
-        return subject.resource.kind == "url" and self.pattern.matches(canonical_url(subject.name))
+        if subject.resource.kind != "url":
+            return False
+        url = canonical_url(subject.name)
+        return self.pattern.grants(url) if grants else self.pattern.hits(url)
 
 
 class CommandSelector(_OfKind, frozen=True):

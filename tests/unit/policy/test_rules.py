@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import posixpath
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fakes.rules import EFFECTS, HOME, WORKSPACE, command, path, rule_set, source, url, word
 from remit.base.errors import Faults
@@ -392,7 +396,109 @@ def test_bad_url_patterns(text: str) -> None:
     ],
 )
 def test_url_patterns(pattern: str, text: str, due: bool) -> None:
-    assert UrlPattern.compile(pattern).matches(canonical_url(text)) is due
+    compiled = UrlPattern.compile(pattern)
+    assert compiled.grants(canonical_url(text)) is due
+    assert compiled.hits(canonical_url(text)) is due
+
+
+DOCS = UrlPattern.compile("https://example.org/docs/**")
+SECRET = UrlPattern.compile("https://example.org/secret/**")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "docs/..%2fsecret/x",
+        "docs/..%5Csecret/x",
+        "docs/%2e%2e%2fsecret/x",
+        "docs/%252e%252e/secret/x",
+        "docs/..%252fsecret/x",
+        "docs/..%255csecret/x",
+        "docs/%25252e%25252e%25252fsecret%25252fx",
+        "docs/..%c0%afsecret/x",
+        "docs/%c0%ae%c0%ae/secret/x",
+        "docs/..;/secret/x",
+        "docs/..;a=b/secret/x",
+        "docs/..%3b/secret/x",
+        "docs/a/..%2f..%2fsecret/x",
+        "docs/%C0%2f..%2f..%2f%2e%2e/secret/x",
+    ],
+)
+def test_an_escaped_way_out_is_not_granted_and_still_denied(path: str) -> None:
+    seen = canonical_url(f"https://example.org/{path}")
+    assert not DOCS.grants(seen)
+    assert DOCS.hits(seen)
+    assert SECRET.hits(seen)
+    assert UrlPattern.compile(str(seen)).grants(seen)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "due"),
+    [
+        ("https://example.org/docs/**", "https://example.org/docs/a%2Fb", False),
+        ("https://example.org/docs/a%2Fb", "https://example.org/docs/a%2fb", True),
+        ("https://example.org/docs/a%2Fb", "https://example.org/docs/a/b", False),
+        ("https://example.org/p/a%2Fb/**", "https://example.org/p/a%2Fb/c", True),
+        ("https://example.org/p/a%2Fb/**", "https://example.org/p/a%2Fb/..%2Fc", False),
+        ("https://example.org/p/a%2F*", "https://example.org/p/a%2Fb", False),
+        ("https://example.org/.*", "https://example.org/.%252e", False),
+        ("https://example.org/docs/**", "https://example.org/docs/caf%C3%A9%20%2525.md", True),
+        ("https://example.org/docs/**", "https://example.org/docs/a...b/..c/d.", True),
+        ("https://example.org/docs/**", "https://example.org/docs/a?next=..%2f..%2f", True),
+    ],
+)
+def test_a_wildcard_stands_for_no_escaped_slash(pattern: str, text: str, due: bool) -> None:
+    assert UrlPattern.compile(pattern).grants(canonical_url(text)) is due
+
+
+def test_what_is_escaped_without_end_is_granted_by_nothing_and_denied() -> None:
+    deep = url(f"https://example.org/docs/..%{'25' * 20}2fx")
+    for decide, due in (("auto", "ask"), ("deny", "deny"), ("ask", "deny")):
+        rules = rule_set(source(f"decide = '{decide}'\nurl = 'https://example.org/docs/**'"))
+        assert word(rules, "fetch_url", deep) == due
+    rules = rule_set(source("decide = 'deny'\nurl = 'https://example.com/**'"))
+    assert word(rules, "fetch_url", deep) == "ask"
+
+
+def resolved(path: str, rounds: int) -> str:
+    """Where a server leads a path to that undoes its escapes that often."""
+    for _ in range(rounds):
+        path = unquote(path, "latin-1").replace("\\", "/")
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+pieces = st.sampled_from(
+    [
+        "..",
+        ".",
+        "/",
+        "\\",
+        "a",
+        "docs",
+        "secret",
+        "%2e",
+        "%2E",
+        "%2f",
+        "%5c",
+        "%25",
+        "%252e",
+        "%252f",
+        "%255c",
+        "2f",
+        "2e",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(pieces, max_size=8).map("".join), st.integers(0, 4))
+def test_a_glob_never_grants_what_some_server_leads_out_of_it(tail: str, rounds: int) -> None:
+    seen = canonical_url(f"https://example.org/docs/{tail.replace(chr(92), '%5C')}")
+    led = resolved(seen.path, rounds)
+    if DOCS.grants(seen):
+        assert led == "/docs" or led.startswith("/docs/")
+    if led == "/secret" or led.startswith("/secret/"):
+        assert SECRET.hits(seen)
 
 
 # -- flags -------------------------------------------------------------------------------------
