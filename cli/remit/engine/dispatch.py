@@ -251,7 +251,7 @@ class Dispatch:
                 decision_reason=rule.why,
                 rule=rule.where,
                 source=rule.source,
-                resource=decision.resource.name if decision.resource else call.tool,
+                resource=decision.resource.name if decision.resource else "",
             )
         )
 
