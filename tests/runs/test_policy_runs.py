@@ -81,13 +81,15 @@ def test_who_outranks_whom(home: Home) -> None:
     assert ran.result == ended(home.out, 0)
     refused = denials(ran)
     assert [(resource, source) for resource, source, _ in refused] == [
+        ("", "floor"),
         ("a-user.md", "user"),
         ("a-project.md", "project"),
         ("a-flag.md", "flag"),
         ("asked.md", "project"),
         ("https://example.com/", "task"),
     ]
-    wheres = [where for _, _, where in refused]
+    built_in, *wheres = [where for _, _, where in refused]
+    assert built_in == "built in"
     assert wheres[0] == f"{home.path}/config/policy.toml:2"
     assert wheres[1] == f"{home.work}/.remit/policy.toml:6"
     assert wheres[2] == "--deny 'read_file:path=a-flag.md'"
@@ -96,9 +98,9 @@ def test_who_outranks_whom(home: Home) -> None:
     assert {key for key, _, ok in settled(home.out) if ok} == {"t1.c5", "t1.c6", "t1.c7"}
     first = journal(home.out, "call_settled")[0]["outcome"]["error"]
     assert first["code"] == "file_refused"
-    # decisions.jsonl is the audit: every call that policy was asked about, allowed or not.
+    # decisions.jsonl is the audit: every call that was judged, allowed or not.
     decided = lines(home.out / "decisions.jsonl")
-    assert [each["allowed"] for each in decided].count(False) == 5
+    assert [each["allowed"] for each in decided].count(False) == 6
     assert {each["rule"]["source"] for each in decided if each["allowed"]} == {"flag", "policy", "task"}
 
 
