@@ -11,7 +11,7 @@ from remit.base.errors import Fault
 from remit.base.resources import Effect
 from remit.base.text import shorten
 from remit.policy.patterns import BadPattern, Place
-from remit.policy.rules import SELECTORS, Rule, Selector, Shape, known_tool, make_selector, tool_hint
+from remit.policy.rules import SELECTORS, Rule, Selector, Shape, known_tool, make_selector, never_speaks, tool_hint
 
 Option = Literal["--allow", "--deny"]
 
@@ -36,6 +36,9 @@ FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
     "StructuredOutput": ("structured_output",),
 }
 """The tool names of Claude Code and the tools of ours that do the same, as far as they are there."""
+
+EVERY_TOOL = "*"
+"""Stands for every tool in front of a selector, or alone."""
 
 _GRAMMAR = "write TOOL, TOOL:COMMAND or TOOL:SELECTOR=PATTERN with one of " + ", ".join(SELECTORS)
 
@@ -71,6 +74,9 @@ def _compile(
     if not key:
         # As with a tick: what lies outside of the workspace has to be named.
         return Rule(decide, ref, tools=names, selector=Shape(inside=True) if decide == "auto" else None)
+    found = never_speaks(key, names, None, tool_effects)
+    if found is not None:
+        raise _BadFlagError(*found)
     try:
         selector: Selector = make_selector(key, pattern, place, decide)
     except BadPattern as problem:
@@ -78,9 +84,13 @@ def _compile(
     return Rule(decide, ref, tools=names, selector=selector)
 
 
-def _parse(text: str, tool_effects: Mapping[str, frozenset[Effect]]) -> tuple[frozenset[str], str, str]:
-    """Tools, selector key and pattern; the key is "" for the tool as a whole."""
+def _parse(text: str, tool_effects: Mapping[str, frozenset[Effect]]) -> tuple[frozenset[str] | None, str, str]:
+    """Tools (None: every tool), selector key and pattern; the key is "" for the tool as a whole."""
     tool, colon, rest = text.partition(":")
+    if tool == EVERY_TOOL:
+        if colon and _SELECTED.fullmatch(rest) is None:
+            raise _BadFlagError(f"{shorten(rest)} has no selector, which `*` needs", _GRAMMAR)
+        return None, *_selected(tool, rest, tool_effects, given=bool(colon))
     if known_tool(tool, tool_effects):
         return frozenset({tool}), *_selected(tool, rest, tool_effects, given=bool(colon))
     match = _FOREIGN.fullmatch(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from remit.base.calls import RuleRef
 from remit.base.errors import Fault, Faults
@@ -58,27 +58,29 @@ def load_policy(
     return RuleSet([layer for layer in layers if layer.rules], place, mode)
 
 
-def load_rules(source: PolicySource, known_tools: Container[str], place: Place) -> tuple[tuple[Rule, ...], list[Fault]]:
+def load_rules(
+    source: PolicySource, tool_effects: Mapping[str, frozenset[Effect]], place: Place
+) -> tuple[tuple[Rule, ...], list[Fault]]:
     """The rules of one file that have no fault, and every fault of the rest."""
     try:
         document = parse(source.text, source.path, "toml")
     except Faults as problem:
         return (), problem.faults
-    rules, faults = compile_file(document, source.kind, known_tools, place)
+    rules, faults = compile_file(document, source.kind, tool_effects, place)
     return tuple(rules), faults
 
 
 def _files(
     sources: Sequence[PolicySource],
     kind: str,
-    known_tools: Container[str],
+    tool_effects: Mapping[str, frozenset[Effect]],
     place: Place,
     faults: list[Fault],
 ) -> list[Layer]:
     layers: list[Layer] = []
     for source in sources:
         if source.kind == kind:
-            rules, found = load_rules(source, known_tools, place)
+            rules, found = load_rules(source, tool_effects, place)
             faults += found
             layers.append(Layer(source.kind, rules))
     return layers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
@@ -251,6 +251,67 @@ SELECTORS: dict[str, SelectorMaker] = {
 """The keys that select resources. Each raises BadPattern."""
 
 
+SELECTED_KINDS: dict[str, frozenset[ResourceKind]] = {
+    "path": PATH_KINDS,
+    "host": frozenset({"url"}),
+    "url": frozenset({"url"}),
+    "command": frozenset({"command"}),
+    "topic": frozenset({"topic"}),
+    "agent": frozenset({"agent"}),
+    "name": frozenset({"state", "artifact"}),
+}
+"""The kinds of resources that a key can select."""
+
+_KINDS_BY_EFFECT: dict[Effect, frozenset[ResourceKind]] = {
+    Effect.NONE: frozenset(),
+    Effect.STATE: frozenset({"state"}),
+    Effect.READ: PATH_KINDS,
+    Effect.WRITE: PATH_KINDS | {"artifact"},
+    Effect.EXECUTE: frozenset({"command"}),
+    Effect.NETWORK: frozenset({"url"}),
+    Effect.MESSAGE: frozenset({"topic"}),
+    Effect.AGENT: frozenset({"agent"}),
+}
+"""What a call with an effect can name; an effect that is not here may be about anything."""
+_KINDS_BY_TOOL: dict[str, frozenset[ResourceKind]] = {"write_artifact": frozenset({"artifact"})}
+"""Tools that name less than their effects would let them."""
+_ANYTHING: frozenset[ResourceKind] = frozenset().union(*SELECTED_KINDS.values())
+
+
+def kinds_touched(tool: str, effect: Effect) -> frozenset[ResourceKind]:
+    """What calls of a tool can name for one of its effects."""
+    return _KINDS_BY_EFFECT.get(effect, _ANYTHING) & _KINDS_BY_TOOL.get(tool, _ANYTHING)
+
+
+def never_speaks(
+    key: str,
+    tools: Collection[str] | None,
+    effects: Collection[Effect] | None,
+    tool_effects: Mapping[str, frozenset[Effect]],
+) -> tuple[str, str] | None:
+    """Why no call could be what a rule is about, with a hint, or None. key: its selector or "". tools:
+    known ones. None: every tool, every effect."""
+    named = {tool: _effects_of(tool, tool_effects) for tool in tools} if tools is not None else {"": frozenset(Effect)}
+    met = [(tool, effect) for tool, has in named.items() for effect in has if effects is None or effect in effects]
+    who = ", ".join(sorted(named)) if tools is not None else "a call"
+    if not met:
+        seen = ", ".join(sorted(frozenset().union(*named.values())))
+        return f"{who} never has the effect {', '.join(sorted(effects or ()))}", f"what there is: {seen}"
+    kinds = frozenset[ResourceKind]().union(*(kinds_touched(tool, effect) for tool, effect in met))
+    if not key or kinds & SELECTED_KINDS[key]:
+        return None
+    if effects is not None:
+        who = f"{who} with the effect {', '.join(sorted(effects))}"
+    possible = [each for each in SELECTORS if kinds & SELECTED_KINDS[each]]
+    hint = f"did you mean `{possible[0]}`?" if possible else f"leave `{key}` out"
+    return f"{who} has no {key}, so the rule would never speak", hint
+
+
+def _effects_of(tool: str, tool_effects: Mapping[str, frozenset[Effect]]) -> frozenset[Effect]:
+    # The check tool may be missing among the tools that are offered.
+    return frozenset({Effect.EXECUTE}) if tool == CHECK_TOOL else tool_effects[tool]
+
+
 def make_selector(key: str, text: str, place: Place, decide: Decide) -> Selector:
     """The selector behind `key = "text"`. Raises BadPattern, KeyError."""
     return SELECTORS[key](text, place, decide)
@@ -318,16 +379,16 @@ class _RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def compile_file(
-    document: Document, source: str, known_tools: Container[str], place: Place
+    document: Document, source: str, tool_effects: Mapping[str, frozenset[Effect]], place: Place
 ) -> tuple[list[Rule], list[Fault]]:
     """The rules of a file that have no fault, and every fault of the rest.
 
-    source: as in RuleRef. known_tools: the names a rule may use; iterated only for a hint."""
+    source: as in RuleRef. tool_effects: the tools a rule may name; iterated only for a hint."""
     _, faults = convert(document, _RuleFile)
     entries = document.data.get("rule") if isinstance(document.data, dict) else None
     rules: list[Rule] = []
     for index in range(len(entries) if isinstance(entries, list) else 0):
-        rule, found = _Compiler(document, source, known_tools, place, index).run()
+        rule, found = _Compiler(document, source, tool_effects, place, index).run()
         faults += found
         if rule is not None:
             rules.append(rule)
@@ -337,10 +398,17 @@ def compile_file(
 class _Compiler:
     """One entry of a rule file on its way to a rule, with all its faults."""
 
-    def __init__(self, document: Document, source: str, known_tools: Container[str], place: Place, index: int) -> None:
+    def __init__(
+        self,
+        document: Document,
+        source: str,
+        tool_effects: Mapping[str, frozenset[Effect]],
+        place: Place,
+        index: int,
+    ) -> None:
         self._document = document
         self._source = source
-        self._known = known_tools
+        self._tool_effects = tool_effects
         self._place = place
         self._at = ("rule", index)
         self._given, self._faults = convert_fields(document, _Entry, self._at)
@@ -349,6 +417,8 @@ class _Compiler:
         self._check_why()
         self._check_tools()
         key, selector = self._selector()
+        if not self._faults:
+            self._check_speaks(key)
         if self._faults:
             return None, self._faults
         examples: _Examples = self._given.get("examples") or _Examples()
@@ -380,11 +450,17 @@ class _Compiler:
         if tools == []:
             self._fault(f"`{self._spell('tools')}` is empty", "tools", hint="leave it out for every tool")
         for place, name in enumerate(tools or ()):
-            if not known_tool(name, self._known):
-                hint = tool_hint(name, self._known)
+            if not known_tool(name, self._tool_effects):
+                hint = tool_hint(name, self._tool_effects)
                 self._fault(f"`{self._spell('tools', place)}`: unknown tool {shorten(name)}", "tools", place, hint=hint)
         if self._given.get("effect") == []:
             self._fault(f"`{self._spell('effect')}` is empty", "effect", hint="leave it out for every effect")
+
+    def _check_speaks(self, key: str) -> None:
+        found = never_speaks(key, self._given.get("tools"), _effects(self._given.get("effect")), self._tool_effects)
+        if found is not None:
+            at = key or "effect"
+            self._fault(f"`{self._spell(at)}`: {found[0]}", at, hint=found[1])
 
     def _selector(self) -> tuple[str, Selector | None]:
         keys = [key for key in SELECTORS if self._given.get(key) is not None]
@@ -436,6 +512,8 @@ def known_tool(name: str, known: Container[str]) -> bool:
 
 def tool_hint(name: str, known: Container[str]) -> str:
     """What to write in place of an unknown tool's name."""
+    if name == "*":
+        return "leave `tools` out for every tool"
     names = sorted(known) if isinstance(known, Iterable) else []
     near = did_you_mean(name, names)
     return near or (f"the tools are: {', '.join(names)}" if names else "")

@@ -12,7 +12,7 @@ from remit.base.spec import Expect, RunSpec, Source, Tick
 from remit.policy.decide import Layer, RuleSet
 from remit.policy.load import load_policy
 from remit.policy.patterns import Place
-from remit.policy.rules import Coverage, Rule, Subject
+from remit.policy.rules import Coverage, Rule, Subject, never_speaks
 from remit.workspace.credentials import looks_like_credentials
 
 PLACE = Place((WORKSPACE,), (HOME,))
@@ -630,10 +630,19 @@ selections = st.sampled_from(
 )
 
 
+def fits(tool: str, key: str) -> bool:
+    """Whether a rule on this tool with that selection loads."""
+    if key == "effect":
+        return Effect.WRITE in EFFECTS[tool]
+    return never_speaks(key, [tool], None, EFFECTS) is None
+
+
 @st.composite
 def bodies(draw: st.DrawFn, decides: tuple[str, ...] = ("auto", "ask", "deny")) -> str:
-    lines = [f'decide = "{draw(st.sampled_from(decides))}"', draw(selections)]
-    tools = draw(st.lists(st.sampled_from(TOOLS), max_size=2, unique=True))
+    selection = draw(selections)
+    lines = [f'decide = "{draw(st.sampled_from(decides))}"', selection]
+    fitting = [tool for tool in TOOLS if fits(tool, selection.split(" ")[0])]
+    tools = draw(st.lists(st.sampled_from(fitting), max_size=2, unique=True))
     lines += [f"tools = {msgspec.json.encode(tools).decode()}"] if tools else []
     return "\n".join(lines)
 

@@ -4,16 +4,21 @@ import posixpath
 from pathlib import Path
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.rules import EFFECTS, HOME, WORKSPACE, command, path, rule_set, source, url, word
+from fakes.context import World
+from fakes.rules import EFFECTS, HOME, WORKSPACE, command, path, rule_set, source, tree, url, word
 from remit.base.errors import Faults
-from remit.base.resources import Effect
+from remit.base.resources import Effect, Resource
 from remit.base.spec import PolicySource, RunSpec, Tick
 from remit.policy.load import load_policy, load_rules
 from remit.policy.patterns import BadPattern, HostPattern, PathPattern, Place, UrlPattern, canonical_url
+from remit.policy.rules import kinds_touched
+from remit.tools.registry import all_tools
+from remit.workspace.root import Root
 
 PLACE = Place((WORKSPACE,), (HOME,))
 
@@ -125,6 +130,71 @@ def test_faults_of_the_file(text: str, due: list[str] | None) -> None:
 )
 def test_faults_of_a_rule(lines: tuple[str, ...], due: str) -> None:
     assert faulty(*lines) == [due]
+
+
+@pytest.mark.parametrize(
+    ("lines", "due"),
+    [
+        (('tools = ["read_file"]', 'host = "x.org"'), "`rule[0].host`: read_file has no host*(did you mean `path`?)"),
+        (('tools = ["read_file"]', 'url = "https://x.org/"'), "`rule[0].url`: read_file has no url*`path`?)"),
+        (('tools = ["fetch_url"]', 'path = "x.org"'), "`rule[0].path`: fetch_url has no path*(did you mean `host`?)"),
+        (('tools = ["write_artifact"]', 'path = "a.md"'), "`rule[0].path`: write_artifact has no path*`name`?)"),
+        (('tools = ["shell"]', 'path = "a"'), "`rule[0].path`: shell has no path*(did you mean `command`?)"),
+        (('tools = ["check"]', 'path = "a"'), "`rule[0].path`: check has no path*(did you mean `command`?)"),
+        (('tools = ["read_file"]', 'command = "ls"'), "`rule[0].command`: read_file has no command*`path`?)"),
+        (('tools = ["read_file"]', 'name = "a"'), "`rule[0].name`: read_file has no name*(did you mean `path`?)"),
+        (('tools = ["update_plan"]', 'agent = "a"'), "`rule[0].agent`: update_plan has no agent*`name`?)"),
+        (('tools = ["task"]', 'topic = "a"'), "`rule[0].topic`: task has no topic*(did you mean `agent`?)"),
+        (('tools = ["question"]', 'path = "a"'), "`rule[0].path`: question has no path*(leave `path` out)"),
+        (('tools = ["read_file", "file_edit"]', 'host = "a.b"'), "`rule[0].host`: file_edit, read_file has no host*"),
+        (('effect = "network"', 'path = "a"'), "`rule[0].path`: a call with the effect network has no path*`host`?)"),
+        (
+            ('tools = ["read_file"]', 'effect = ["write", "network"]'),
+            "`rule[0].effect`: read_file never has the effect network, write (what there is: read)",
+        ),
+        (
+            ('tools = ["file_edit", "fetch_url"]', 'effect = "network"', 'path = "a"'),
+            "`rule[0].path`: fetch_url, file_edit with the effect network has no path*(did you mean `host`?)",
+        ),
+    ],
+)
+def test_a_rule_that_no_call_can_meet_is_a_fault(lines: tuple[str, ...], due: str) -> None:
+    [seen] = faulty(*OK, *lines)
+    first, _, last = due.partition("*")
+    assert first in seen and seen.endswith(last)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ('host = "x.org"',),
+        ('tools = ["read_file", "fetch_url"]', 'host = "x.org"'),
+        ('tools = ["read_file", "fetch_url"]', 'path = "x.org"'),
+        ('tools = ["read_file", "file_write"]', 'effect = "write"', 'path = "a"'),
+        ('tools = ["write_artifact"]', 'name = "a"'),
+        ('tools = ["image_generate"]', 'path = "a"'),
+        ('effect = ["network", "read"]', 'path = "a"'),
+        ('tools = ["question"]',),
+    ],
+)
+def test_a_rule_that_some_call_can_meet_is_none(lines: tuple[str, ...]) -> None:
+    assert faulty(*OK, *lines) == []
+
+
+def test_every_tool_keeps_to_the_kinds_that_rules_may_select(tmp_path: Path) -> None:
+    """What a tool says it touches is what a rule about it may name."""
+    samples = {"path": "a.csv", "name": "a.md", "url": "https://example.org/", "query": "x", "content": "x"}
+    extra = {"update_plan": {"steps": [{"step": "x"}]}, "propose_memory": {"text": "x", "reason": "y", "tags": []}}
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    with Root(str(tmp_path)) as root:
+        for name, tool in all_tools().items():
+            fields = tool.schema()["properties"]
+            required = tool.schema().get("required", [])
+            given_arguments = {key: samples[key] for key in required if key in samples} | extra.get(name, {})
+            assert set(required) <= set(given_arguments) <= set(fields), name
+            params = tool.parse(msgspec.json.encode(given_arguments).decode())
+            for resource in tool.resources(params, World(root)):
+                assert resource.kind in kinds_touched(name, resource.effect), (name, resource)
 
 
 def test_all_faults_of_all_sources_are_told_at_once() -> None:
@@ -534,6 +604,11 @@ def test_a_glob_never_grants_what_some_server_leads_out_of_it(tail: str, rounds:
         ("WebFetch(domain:example.org)", "fetch_url", url("https://example.org/a"), "auto"),
         ("WebFetch(domain:example.org)", "webfetch", url("https://example.org/a"), "auto"),
         ("WebFetch(domain:example.org)", "webfetch", url("https://example.com/a"), "ask"),
+        ("*", "fetch_url", url("https://example.com/a"), "auto"),
+        ("*", "file_write", path("a", Effect.WRITE), "auto"),
+        ("*", "file_write", path("/a", Effect.WRITE), "deny"),
+        ("*:path=docs/**", "file_write", path("docs/a", Effect.WRITE), "auto"),
+        ("*:path=docs/**", "file_edit", path("a", Effect.WRITE), "ask"),
     ],
 )
 def test_allow_flags(flag: str, tool: str, resource: object, due: str) -> None:
@@ -552,6 +627,12 @@ def test_allow_flags(flag: str, tool: str, resource: object, due: str) -> None:
         ("Read(*.txt)", "read_file", path("x/a.txt"), "deny"),
         ("Bash(rm:*)", "shell", command("env rm x"), "deny"),
         ("WebFetch", "fetch_url", url("https://example.org/a"), "deny"),
+        ("*:path=private/**", "read_file", path("private/a"), "deny"),
+        ("*:path=private/**", "list_files", tree("private"), "deny"),
+        ("*:path=private/**", "file_write", path("private/a", Effect.WRITE), "deny"),
+        ("*:path=private/**", "read_file", path("a"), "auto"),
+        ("*:command=rm *", "shell", command("rm x"), "deny"),
+        ("*", "update_plan", Resource("state", "plan", Effect.STATE), "deny"),
     ],
 )
 def test_deny_flags(flag: str, tool: str, resource: object, due: str) -> None:
@@ -585,6 +666,16 @@ def test_deny_flags(flag: str, tool: str, resource: object, due: str) -> None:
             "shell:a; b",
             "--allow 'shell:a; b': command 'a; b' cannot be used: a command pattern is one simple command, but"
             " it holds an operator",
+        ),
+        (
+            "fetch_url:path=x.org",
+            "--allow 'fetch_url:path=x.org': fetch_url has no path, so the rule would never speak (did you mean"
+            " `host`?)",
+        ),
+        (
+            "*:docs",
+            "--allow '*:docs': 'docs' has no selector, which `*` needs (write TOOL, TOOL:COMMAND or"
+            " TOOL:SELECTOR=PATTERN with one of path, host, url, command, topic, agent, name)",
         ),
         ("WebFetch(x)", "--allow 'WebFetch(x)': WebFetch(x) is not understood (write WebFetch(domain:example.org))"),
         (
