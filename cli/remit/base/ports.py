@@ -1,4 +1,4 @@
-"""What a low floor needs from a high one, as Protocols. `wiring.py` hands in the real parts."""
+"""What a low floor needs from a high one, as Protocols. `wiring` hands in the real parts."""
 
 from __future__ import annotations
 

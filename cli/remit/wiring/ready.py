@@ -1,15 +1,11 @@
-"""The composition root: a spec and a run directory in, a ready run out. The only file that knows every
-concrete class."""
+"""A spec and a run directory in, a ready run out; a new one, or one that is taken up again."""
 
 from __future__ import annotations
 
 import os
-import time
-import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -17,21 +13,11 @@ from remit import __version__
 from remit.base.calls import Call, RuleRef
 from remit.base.errors import PreflightFault, RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
-from remit.base.ports import Listener, Provider, Step
-from remit.base.records import (
-    ArtifactWritten,
-    OutputSubmitted,
-    PlanSet,
-    PromptEnded,
-    Record,
-    RunResumed,
-    RunStarted,
-)
-from remit.base.resources import Effect, Resource
+from remit.base.ports import Provider
+from remit.base.records import PromptEnded, Record, RunResumed, RunStarted
+from remit.base.resources import Resource
 from remit.base.spec import Price, RunSpec
-from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import Settings
-from remit.engine.context import CallContext
 from remit.engine.dispatch import Dispatch, Gate
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
@@ -41,53 +27,18 @@ from remit.engine.recorder import Recorder
 from remit.engine.run import Run
 from remit.engine.state import State
 from remit.engine.turn import Asker
-from remit.net.guard import check_url
-from remit.policy.answers import Answers, Pending, arguments_digest, load_answers, paste_entry
+from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
-from remit.policy.load import load_policy
 from remit.providers.catalog import NO_MODEL_MESSAGE, open_provider, placed
-from remit.store.artifacts import ArtifactStore
 from remit.store.journal import FileJournal, read_journal
-from remit.store.memory import MemoryProposals
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
-from remit.store.uses import ApprovalUses
 from remit.stream.reader import read_log
 from remit.stream.writer import EventLog, encode_line
-from remit.tools import registry
-from remit.tools.contract import Tool
+from remit.wiring.grants import Hands, RunWorld
+from remit.wiring.offer import Offer, current_directory, load_approvals, load_rules, offer_tools
+from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.workspace.root import Root
-from remit.workspace.world import WorkspaceWorld
-
-
-class SystemClock:
-    """The machine's clocks."""
-
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-
-class Ports(msgspec.Struct, frozen=True):
-    """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
-    the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record, before
-    anything else does."""
-
-    environ: Mapping[str, str]
-    clock: SystemClock = msgspec.field(default_factory=SystemClock)
-    new_uuid: Callable[[], str] = lambda: str(uuid.uuid4())
-    random_bytes: Callable[[int], bytes] = os.urandom
-    web_client: Callable[..., Any] | None = None
-    followers: tuple[Callable[[Record], None], ...] = ()
-
-
-class Listeners(msgspec.Struct, frozen=True):
-    """Who hears the events. stdout: a failure there ends the run."""
-
-    stdout: Sequence[Listener] = ()
-    beside: Sequence[Listener] = ()
 
 
 class ReadyRun(msgspec.Struct):
@@ -108,123 +59,6 @@ class ReadyRun(msgspec.Struct):
     def close(self) -> None:
         for closer in reversed(self.closers):
             closer()
-
-
-class Offer(msgspec.Struct, frozen=True):
-    """Which tools the model gets. withheld: name and the reason it is off."""
-
-    tools: dict[str, Tool]
-    withheld: dict[str, str]
-
-
-def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()) -> RuleSet:
-    """The rule set of a run. run_files: what the run itself keeps on disk, absolute. Raises Faults."""
-    home = environ.get("HOME") or os.path.expanduser("~")
-    own = (settings.state_dir, settings.config_dir, *run_files)
-    return load_policy(spec, registry.tool_effects(), home=home, own=own)
-
-
-def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
-    """The approvals of a run, None when there is no file. Raises Faults."""
-    if spec.approvals is None:
-        return None
-    names = frozenset(registry.tool_effects())
-    uses = ApprovalUses(settings.state_dir)
-    return load_answers(spec.approvals, names, now=lambda: datetime.now(UTC), uses=uses)
-
-
-def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Offer:
-    """The ticked tools that could ever run, and those of the harness that this run needs."""
-    tools: dict[str, Tool] = {}
-    withheld: dict[str, str] = {}
-    for name in _wanted(spec):
-        tool = registry.load(name)
-        rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals))
-        if rule is None:
-            tools[name] = tool
-        else:
-            withheld[name] = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
-    if spec.expect.schema is not None:
-        from remit.tools.harness.structured_output import StructuredOutput
-
-        tools["structured_output"] = StructuredOutput(spec.expect.schema)
-    return Offer(tools, withheld)
-
-
-def with_memory(spec: RunSpec, settings: Settings) -> RunSpec:
-    """The spec with the accepted notes of its task, when its memory is on."""
-    if not spec.memory_enabled:
-        return spec
-    notes = MemoryProposals(settings.state_dir).read(decided=True)
-    ours = (note.text for note in notes if note.status == "accepted" and note.task == spec.name)
-    return msgspec.structs.replace(spec, memory=tuple(ours))
-
-
-def _answerable(spec: RunSpec, approvals: Answers | None) -> Callable[[str], bool]:
-    """Whether an ask could be answered: by an entry, or later, when the run stops on it."""
-    if spec.on_ask == "stop":
-        return lambda tool: True
-    return approvals.answerable if approvals is not None else lambda tool: False
-
-
-def _wanted(spec: RunSpec) -> list[str]:
-    """Ticked tools, and `documents` tools of the harness by need."""
-    names = list(spec.ticks)
-    places = registry.places()
-    if any(places.get(name, "").startswith("remit.tools.documents.") for name in names):
-        names.append("update_plan")
-    if spec.memory_enabled and spec.memory_proposals:
-        names.append("propose_memory")
-    return list(dict.fromkeys(names))
-
-
-def current_directory() -> str:
-    """Raises PreflightFault when it is gone."""
-    try:
-        return os.getcwd()
-    except OSError as problem:
-        what = f"the current directory cannot be used: {problem.strerror}"
-        raise PreflightFault(what, hint="change to one that exists", kind="no_directory") from None
-
-
-def spec_without_prompt(flags: RunFlags, settings: Settings) -> RunSpec:
-    """The spec of a run with these flags whose prompt is not known. Raises Faults."""
-    flags = msgspec.structs.replace(flags, prompt="(no prompt)")
-    return build_spec(flags, settings, registry.tool_effects(), lambda wish: _NoStdin(), current_directory())
-
-
-class _NoStdin(msgspec.Struct, frozen=True):
-    data: bytes = b"(no input)"
-    state: Literal["none"] = "none"
-
-
-def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every tool with name, toolset, state `on` or `off`, reason, effects and schema."""
-    policy = load_rules(spec, settings, environ)
-    offer = offer_tools(spec, policy, load_approvals(spec, settings))
-    tools = {**registry.all_tools(), **offer.tools}
-    return [_listed(tool, offer, spec) for tool in tools.values()]
-
-
-def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
-    on = tool.name in offer.tools
-    if on:
-        tick = spec.ticks.get(tool.name)
-        reason = f"{tick.decide} [{tick.where}]" if tick else "offered by need"
-    else:
-        reason = offer.withheld.get(tool.name, "not ticked")
-    return {
-        "name": tool.name,
-        "toolset": tool.toolset,
-        "state": "on" if on else "off",
-        "reason": reason,
-        "effects": sorted(effect.value for effect in tool.effects),
-        "description": tool.spec().description,
-        "schema": tool.schema(),
-    }
-
-
-# -- starting and resuming ---------------------------------------------------------------------
 
 
 def start(
@@ -372,7 +206,7 @@ def _ready(
     )
     recorder = Recorder(journal, state, emitter, ports.clock)
     recorder.record(first)
-    hands = Hands(spec, settings, directory, parts, recorder, ports)
+    hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, RunWorld(parts.root, spec.fetch_allowed_ports), arguments_digest, _paste)
     dispatch = Dispatch(spec, parts.offer.tools, parts.offer.withheld, gate, hands, recorder)
@@ -477,119 +311,3 @@ class StatusFollower:
             error="; ".join(result.get("errors") or []),
             counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},
         )
-
-
-class RunWorld(WorkspaceWorld):
-    """The names a tool may ask for: those of the workspace, and of public pages."""
-
-    def __init__(self, root: Root, ports: Collection[int]) -> None:
-        super().__init__(root)
-        self._ports = ports
-
-    def url(self, spelled: str, effect: Effect) -> Resource:
-        return Resource("url", check_url(spelled, self._ports).url, effect)
-
-
-# -- grants ------------------------------------------------------------------------------------
-
-
-class Hands:
-    """Builds the grants of a call from exactly the resources policy saw."""
-
-    def __init__(
-        self, spec: RunSpec, settings: Settings, directory: RunDir, parts: _Parts, recorder: Recorder, ports: Ports
-    ) -> None:
-        self._spec = spec
-        self._settings = settings
-        self._directory = directory
-        self._parts = parts
-        self._recorder = recorder
-        self._ports = ports
-        self._web: Any = None
-        self._call_ids: dict[str, str] = {}
-        self.artifacts = ArtifactStore(
-            directory.path, spec.limits.artifact_bytes, recorder.charge_artifact, self._published
-        )
-
-    def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
-        self._call_ids[call.key] = call.id
-        kinds = {resource.kind for resource in resources}
-        context = CallContext(call.key, tool.name)
-        if kinds & {"path", "tree"}:
-            context.granted_files = self._files(tool, resources, approved)
-        if "url" in kinds:
-            context.granted_web = self._fetch(tool, resources, approved)
-        if "artifact" in kinds:
-            names = {resource.name for resource in resources if resource.kind == "artifact"}
-            context.granted_artifacts = self.artifacts.grant(call.key, names)
-        if "state" in kinds:
-            context.granted_state = StateGrant(self, call.key)
-        if "command" in kinds:
-            context.granted_process = self._process(resources)
-        return context
-
-    def _files(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
-        from remit.workspace.grant import FilesGrant
-
-        def allowed(entry: Resource) -> bool:
-            return self._parts.policy.entry_allowed(tool.name, Effect.READ, entry, approved)
-
-        return FilesGrant(self._parts.root, resources, allowed)
-
-    def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
-        from remit.net.client import WebClient, WebGrant
-
-        if self._web is None:
-            make = self._ports.web_client or WebClient
-            self._web = make(allowed_ports=self._spec.fetch_allowed_ports)
-
-        def may_follow(url: str) -> bool:
-            hop = Resource("url", url, Effect.NETWORK)
-            return self._parts.policy.entry_allowed(tool.name, Effect.NETWORK, hop, approved)
-
-        return WebGrant(self._web, resources, self._recorder.charge_network_request, may_follow)
-
-    def _process(self, resources: Sequence[Resource]) -> Any:
-        from remit.workspace.process import ProcessGrant
-
-        commands = [resource for resource in resources if resource.kind == "command"]
-        environment = {"REMIT_OUT": self._directory.artifacts_path}
-        return ProcessGrant(self._spec.workspace, commands, environment)
-
-    def _published(self, written: ArtifactWritten) -> None:
-        self._recorder.artifact(written, self._call_ids.get(written.call, ""))
-
-    def propose(self, key: str, text: str, tags: Sequence[str], reason: str) -> str:
-        proposals = MemoryProposals(self._settings.state_dir)
-        return proposals.propose(
-            self._directory.run_id,
-            key,
-            task=self._spec.name,
-            text=text,
-            tags=tags,
-            reason=reason,
-            created=self._ports.clock.now(),
-        )
-
-    def record(self, record: Record) -> None:
-        self._recorder.record(record)
-
-    def plan(self, plan: PlanSet) -> None:
-        self._recorder.plan(plan)
-
-
-class StateGrant:
-    """The stores a run owns, for one call."""
-
-    def __init__(self, hands: Hands, key: str) -> None:
-        self._hands = hands
-        self._key = key
-
-    def set_plan(self, steps: Sequence[Step], note: str) -> None:
-        self._hands.plan(PlanSet(tuple({"step": each.step, "status": each.status} for each in steps), note))
-
-    def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:
-        return self._hands.propose(self._key, text, tags, reason)
-
-    def submit_output(self, value: Any, problems: str) -> None:
-        self._hands.record(OutputSubmitted(value, not problems, problems))

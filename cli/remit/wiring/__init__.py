@@ -1,0 +1,29 @@
+"""The composition root: the only room that knows every concrete class."""
+
+from remit.wiring.grants import RunWorld
+from remit.wiring.offer import (
+    current_directory,
+    list_tools,
+    load_rules,
+    offer_tools,
+    spec_without_prompt,
+    with_memory,
+)
+from remit.wiring.ports import Listeners, Ports
+from remit.wiring.ready import ReadyRun, journaled_spec, resume, start
+
+__all__ = [
+    "Listeners",
+    "Ports",
+    "ReadyRun",
+    "RunWorld",
+    "current_directory",
+    "journaled_spec",
+    "list_tools",
+    "load_rules",
+    "offer_tools",
+    "resume",
+    "spec_without_prompt",
+    "start",
+    "with_memory",
+]

@@ -1,0 +1,144 @@
+"""Grants: what a call may touch, built from exactly the resources that policy saw."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from remit.base.calls import Call, RuleRef
+from remit.base.ports import Policy, Step
+from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Record
+from remit.base.resources import Effect, Resource
+from remit.base.spec import RunSpec
+from remit.config.settings import Settings
+from remit.engine.context import CallContext
+from remit.engine.recorder import Recorder
+from remit.net.guard import check_url
+from remit.store.artifacts import ArtifactStore
+from remit.store.memory import MemoryProposals
+from remit.store.rundir import RunDir
+from remit.tools.contract import Tool
+from remit.wiring.ports import Ports
+from remit.workspace.root import Root
+from remit.workspace.world import WorkspaceWorld
+
+
+class RunWorld(WorkspaceWorld):
+    """The names a tool may ask for: those of the workspace, and of public pages."""
+
+    def __init__(self, root: Root, ports: Collection[int]) -> None:
+        super().__init__(root)
+        self._ports = ports
+
+    def url(self, spelled: str, effect: Effect) -> Resource:
+        return Resource("url", check_url(spelled, self._ports).url, effect)
+
+
+class Hands:
+    """Builds the grants of a call from exactly the resources policy saw."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        settings: Settings,
+        directory: RunDir,
+        policy: Policy,
+        root: Root,
+        recorder: Recorder,
+        ports: Ports,
+    ) -> None:
+        self._spec = spec
+        self._settings = settings
+        self._directory = directory
+        self._policy = policy
+        self._root = root
+        self._recorder = recorder
+        self._ports = ports
+        self._web: Any = None
+        self._call_ids: dict[str, str] = {}
+        self.artifacts = ArtifactStore(
+            directory.path, spec.limits.artifact_bytes, recorder.charge_artifact, self._published
+        )
+
+    def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
+        self._call_ids[call.key] = call.id
+        kinds = {resource.kind for resource in resources}
+        context = CallContext(call.key, tool.name)
+        if kinds & {"path", "tree"}:
+            context.granted_files = self._files(tool, resources, approved)
+        if "url" in kinds:
+            context.granted_web = self._fetch(tool, resources, approved)
+        if "artifact" in kinds:
+            names = {resource.name for resource in resources if resource.kind == "artifact"}
+            context.granted_artifacts = self.artifacts.grant(call.key, names)
+        if "state" in kinds:
+            context.granted_state = StateGrant(self, call.key)
+        if "command" in kinds:
+            context.granted_process = self._process(resources)
+        return context
+
+    def _files(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
+        from remit.workspace.grant import FilesGrant
+
+        def allowed(entry: Resource) -> bool:
+            return self._policy.entry_allowed(tool.name, Effect.READ, entry, approved)
+
+        return FilesGrant(self._root, resources, allowed)
+
+    def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
+        from remit.net.client import WebClient, WebGrant
+
+        if self._web is None:
+            make = self._ports.web_client or WebClient
+            self._web = make(allowed_ports=self._spec.fetch_allowed_ports)
+
+        def may_follow(url: str) -> bool:
+            hop = Resource("url", url, Effect.NETWORK)
+            return self._policy.entry_allowed(tool.name, Effect.NETWORK, hop, approved)
+
+        return WebGrant(self._web, resources, self._recorder.charge_network_request, may_follow)
+
+    def _process(self, resources: Sequence[Resource]) -> Any:
+        from remit.workspace.process import ProcessGrant
+
+        commands = [resource for resource in resources if resource.kind == "command"]
+        environment = {"REMIT_OUT": self._directory.artifacts_path}
+        return ProcessGrant(self._spec.workspace, commands, environment)
+
+    def _published(self, written: ArtifactWritten) -> None:
+        self._recorder.artifact(written, self._call_ids.get(written.call, ""))
+
+    def propose(self, key: str, text: str, tags: Sequence[str], reason: str) -> str:
+        proposals = MemoryProposals(self._settings.state_dir)
+        return proposals.propose(
+            self._directory.run_id,
+            key,
+            task=self._spec.name,
+            text=text,
+            tags=tags,
+            reason=reason,
+            created=self._ports.clock.now(),
+        )
+
+    def record(self, record: Record) -> None:
+        self._recorder.record(record)
+
+    def plan(self, plan: PlanSet) -> None:
+        self._recorder.plan(plan)
+
+
+class StateGrant:
+    """The stores a run owns, for one call."""
+
+    def __init__(self, hands: Hands, key: str) -> None:
+        self._hands = hands
+        self._key = key
+
+    def set_plan(self, steps: Sequence[Step], note: str) -> None:
+        self._hands.plan(PlanSet(tuple({"step": each.step, "status": each.status} for each in steps), note))
+
+    def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:
+        return self._hands.propose(self._key, text, tags, reason)
+
+    def submit_output(self, value: Any, problems: str) -> None:
+        self._hands.record(OutputSubmitted(value, not problems, problems))

@@ -1,0 +1,136 @@
+"""Rules, approvals and the tools that a run offers by them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from remit.base.errors import PreflightFault
+from remit.base.spec import RunSpec
+from remit.config.resolve import RunFlags, build_spec
+from remit.config.settings import Settings
+from remit.policy.answers import Answers, load_answers
+from remit.policy.decide import RuleSet
+from remit.policy.load import load_policy
+from remit.store.memory import MemoryProposals
+from remit.store.uses import ApprovalUses
+from remit.tools import registry
+from remit.tools.contract import Tool
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """Which tools the model gets. withheld: name and the reason it is off."""
+
+    tools: dict[str, Tool]
+    withheld: dict[str, str]
+
+
+def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()) -> RuleSet:
+    """The rule set of a run. run_files: what the run itself keeps on disk, absolute. Raises Faults."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    own = (settings.state_dir, settings.config_dir, *run_files)
+    return load_policy(spec, registry.tool_effects(), home=home, own=own)
+
+
+def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
+    """The approvals of a run, None when there is no file. Raises Faults."""
+    if spec.approvals is None:
+        return None
+    names = frozenset(registry.tool_effects())
+    uses = ApprovalUses(settings.state_dir)
+    return load_answers(spec.approvals, names, now=lambda: datetime.now(UTC), uses=uses)
+
+
+def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Offer:
+    """The ticked tools that could ever run, and those of the harness that this run needs."""
+    tools: dict[str, Tool] = {}
+    withheld: dict[str, str] = {}
+    for name in _wanted(spec):
+        tool = registry.load(name)
+        rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals))
+        if rule is None:
+            tools[name] = tool
+        else:
+            withheld[name] = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
+    if spec.expect.schema is not None:
+        from remit.tools.harness.structured_output import StructuredOutput
+
+        tools["structured_output"] = StructuredOutput(spec.expect.schema)
+    return Offer(tools, withheld)
+
+
+def _answerable(spec: RunSpec, approvals: Answers | None) -> Callable[[str], bool]:
+    """Whether an ask could be answered: by an entry, or later, when the run stops on it."""
+    if spec.on_ask == "stop":
+        return lambda tool: True
+    return approvals.answerable if approvals is not None else lambda tool: False
+
+
+def _wanted(spec: RunSpec) -> list[str]:
+    """Ticked tools, and `documents` tools of the harness by need."""
+    names = list(spec.ticks)
+    places = registry.places()
+    if any(places.get(name, "").startswith("remit.tools.documents.") for name in names):
+        names.append("update_plan")
+    if spec.memory_enabled and spec.memory_proposals:
+        names.append("propose_memory")
+    return list(dict.fromkeys(names))
+
+
+def with_memory(spec: RunSpec, settings: Settings) -> RunSpec:
+    """The spec with the accepted notes of its task, when its memory is on."""
+    if not spec.memory_enabled:
+        return spec
+    notes = MemoryProposals(settings.state_dir).read(decided=True)
+    ours = (note.text for note in notes if note.status == "accepted" and note.task == spec.name)
+    return msgspec.structs.replace(spec, memory=tuple(ours))
+
+
+def current_directory() -> str:
+    """Raises PreflightFault when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError as problem:
+        what = f"the current directory cannot be used: {problem.strerror}"
+        raise PreflightFault(what, hint="change to one that exists", kind="no_directory") from None
+
+
+def spec_without_prompt(flags: RunFlags, settings: Settings) -> RunSpec:
+    """The spec of a run with these flags whose prompt is not known. Raises Faults."""
+    flags = msgspec.structs.replace(flags, prompt="(no prompt)")
+    return build_spec(flags, settings, registry.tool_effects(), lambda wish: _NoStdin(), current_directory())
+
+
+class _NoStdin(msgspec.Struct, frozen=True):
+    data: bytes = b"(no input)"
+    state: Literal["none"] = "none"
+
+
+def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every tool with name, toolset, state `on` or `off`, reason, effects and schema."""
+    policy = load_rules(spec, settings, environ)
+    offer = offer_tools(spec, policy, load_approvals(spec, settings))
+    tools = {**registry.all_tools(), **offer.tools}
+    return [_listed(tool, offer, spec) for tool in tools.values()]
+
+
+def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
+    on = tool.name in offer.tools
+    if on:
+        tick = spec.ticks.get(tool.name)
+        reason = f"{tick.decide} [{tick.where}]" if tick else "offered by need"
+    else:
+        reason = offer.withheld.get(tool.name, "not ticked")
+    return {
+        "name": tool.name,
+        "toolset": tool.toolset,
+        "state": "on" if on else "off",
+        "reason": reason,
+        "effects": sorted(effect.value for effect in tool.effects),
+        "description": tool.spec().description,
+        "schema": tool.schema(),
+    }

@@ -1,0 +1,44 @@
+"""What a run takes from the outside: clocks, chance, and who hears its events."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.ports import Listener
+from remit.base.records import Record
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class Ports(msgspec.Struct, frozen=True):
+    """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
+    the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record, before
+    anything else does."""
+
+    environ: Mapping[str, str]
+    clock: SystemClock = msgspec.field(default_factory=SystemClock)
+    new_uuid: Callable[[], str] = lambda: str(uuid.uuid4())
+    random_bytes: Callable[[int], bytes] = os.urandom
+    web_client: Callable[..., Any] | None = None
+    followers: tuple[Callable[[Record], None], ...] = ()
+
+
+class Listeners(msgspec.Struct, frozen=True):
+    """Who hears the events. stdout: a failure there ends the run."""
+
+    stdout: Sequence[Listener] = ()
+    beside: Sequence[Listener] = ()
