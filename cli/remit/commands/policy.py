@@ -106,7 +106,7 @@ def checked(
             continue
         rules, found = load_rules(source, tool_effects, place)
         faults += found
-        lints += lint(Layer(source.kind, rules))
+        lints += lint(Layer(source.kind, rules), tool_effects, place)
         examples = sum(rule.examples for rule in rules)
         lines.append(f"{path}: OK: {_count(len(rules), 'rule')}, {_count(examples, 'example')} hold")
     if faults:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
+from remit.base.resources import Effect
 from remit.policy.decide import Layer
-from remit.policy.patterns import CommandPattern, HostPattern, is_literal
+from remit.policy.patterns import CommandPattern, HostPattern, Place, is_literal
 from remit.policy.programs import OPERANDS, RUNS_ANYTHING, RUNS_BY_OPTION
-from remit.policy.rules import CommandSelector, HostSelector, NameSelector, PathSelector, Rule, Selector, UrlSelector
+from remit.policy.rules import (
+    CommandSelector,
+    HostSelector,
+    NameSelector,
+    PathSelector,
+    Rule,
+    Selector,
+    UrlSelector,
+    kinds_touched,
+)
 
 
 class Lint(msgspec.Struct, frozen=True):
@@ -24,8 +35,8 @@ class Lint(msgspec.Struct, frozen=True):
         return f"{self.where}: {self.level}: {self.message}"
 
 
-def lint(layer: Layer) -> list[Lint]:
-    """The findings of one file, by line."""
+def lint(layer: Layer, tool_effects: Mapping[str, frozenset[Effect]], place: Place) -> list[Lint]:
+    """The findings of one file, by line. tool_effects: all tools there are."""
     found: list[Lint] = []
     heeded = set(map(id, layer.heeded()))
     for index, rule in enumerate(layer.rules):
@@ -37,6 +48,8 @@ def lint(layer: Layer) -> list[Lint]:
         if shadow is not None:
             found.append(_warning(rule, f"this rule never speaks: {shadow.ref.where} comes first and covers it all"))
         found += _open_commands(rule)
+        found += _open_hosts(rule)
+        found += _open_reads(rule, layer, tool_effects, place)
         if rule.selector is not None and not rule.examples:
             found.append(
                 Lint("hint", rule.ref.where, "it has no examples; `examples.match` and `examples.miss` are run at load")
@@ -115,6 +128,58 @@ def _covers_command(first: CommandPattern, second: CommandPattern) -> bool:
         if second.wild[place] or regex.fullmatch(second.plain[place]) is None:
             return False
     return True
+
+
+# -- hosts and paths that are left open ---------------------------------------------------------
+
+
+def _open_hosts(rule: Rule) -> list[Lint]:
+    """A domain of the first level, which stands for all that is registered below it."""
+    if rule.decide != "auto" or not isinstance(rule.selector, HostSelector):
+        return []
+    names = [each.host for each in rule.selector.hosts]
+    return [_warning(rule, f"it allows every host whose name ends in .{name}") for name in names if _is_top_level(name)]
+
+
+def _is_top_level(host: str) -> bool:
+    return "." not in host and ":" not in host and host != "localhost"
+
+
+def _open_reads(rule: Rule, layer: Layer, tool_effects: Mapping[str, frozenset[Effect]], place: Place) -> list[Lint]:
+    """A path closed to some of the tools that read, while others read it all the same."""
+    if rule.decide == "auto" or rule.tools is None or not isinstance(rule.selector, PathSelector):
+        return []
+    if not _in_workspace(rule.selector.pattern.text, place):
+        return []
+    reading = {tool for tool in tool_effects if _reads_paths(tool, tool_effects[tool])}
+    if not reading & rule.tools or not _includes(rule.effects, frozenset({Effect.READ})):
+        return []
+    closed = [each for each in layer.heeded() if each.decide != "auto" and _covers_all(each, rule.selector)]
+    left = sorted(
+        tool for tool in reading if not any(each.concerns(tool, Effect.READ, rule.mode or "") for each in closed)
+    )
+    if not left:
+        return []
+    return [_warning(rule, f"{', '.join(left)} can still read the path: leave `tools` out, or name them too")]
+
+
+def _reads_paths(tool: str, effects: frozenset[Effect]) -> bool:
+    return Effect.READ in effects and "path" in kinds_touched(tool, Effect.READ)
+
+
+def _covers_all(rule: Rule, selector: Selector) -> bool:
+    return rule.selector is None or _covers(rule.selector, selector)
+
+
+def _in_workspace(pattern: str, place: Place) -> bool:
+    """Whether it can match below the workspace. What lies outside is closed by default."""
+    if not pattern.startswith(("/", "~")):
+        return True
+    starts = [f"{home}{pattern[1:]}" for home in place.homes] if pattern.startswith("~") else [pattern]
+    fixed = [re.split(r"[*?\[]", start)[0] for start in starts]
+    return any(
+        start.startswith(f"{root}/") or f"{root}/".startswith(start) for start in fixed for root in place.workspaces
+    )
 
 
 # -- commands that run commands ----------------------------------------------------------------

@@ -17,7 +17,7 @@ PLACE = Place((WORKSPACE,), (HOME,))
 RULES = """\
 version = 1
 [[rule]]
-tools = ["read_file"]
+effect = "read"
 path = "drafts/**"
 decide = "ask"
 why = "drafts are private"

@@ -16,7 +16,7 @@ def findings(*rules: str, kind: str = "policy", level: str = "warning") -> list[
     given = source(*rules, kind=kind)
     compiled, faults = load_rules(given, EFFECTS, PLACE)
     assert not faults
-    return [each.message for each in lint(Layer(kind, compiled)) if each.level == level]
+    return [each.message for each in lint(Layer(kind, compiled), EFFECTS, PLACE) if each.level == level]
 
 
 def auto(pattern: str) -> str:
@@ -113,3 +113,52 @@ def test_a_rule_without_examples_is_a_hint() -> None:
     ]
     assert findings(auto("git log *") + "\nwhy='x'\n[rule.examples]\nmatch=['git log']", level="hint") == []
     assert findings("decide = 'deny'\neffect = 'write'", level="hint") == []
+
+
+@pytest.mark.parametrize(
+    ("host", "due"),
+    [
+        ("org", ["it allows every host whose name ends in .org"]),
+        ("*.org", ["it allows every host whose name ends in .org"]),
+        ("example.org", []),
+        ("localhost", []),
+        ("[::1]", []),
+    ],
+)
+def test_an_allowed_domain_of_the_first_level_is_told(host: str, due: list[str]) -> None:
+    assert findings(f"decide = 'auto'\nhost = '{host}'") == due
+    assert findings(f"decide = 'deny'\nhost = '{host}'") == []
+
+
+def closed(*tools: str, path: str = "private/**", decide: str = "deny", more: str = "") -> str:
+    return f"decide = '{decide}'\npath = '{path}'\ntools = {list(tools)!r}\n{more}"
+
+
+ADVICE = "can still read the path: leave `tools` out, or name them too"
+
+
+@pytest.mark.parametrize(
+    ("rules", "due"),
+    [
+        ([closed("read_file")], [f"file_edit, file_read, list_files {ADVICE}"]),
+        ([closed("read_file", decide="ask")], [f"file_edit, file_read, list_files {ADVICE}"]),
+        ([closed("read_file", "file_read", "list_files")], [f"file_edit {ADVICE}"]),
+        ([closed("read_file", "file_read", "list_files", "file_edit")], []),
+        ([closed("read_file", "file_read"), closed("list_files", "file_edit")], []),
+        ([closed("read_file"), "decide = 'deny'\neffect = 'read'\npath = 'private/**'"], []),
+        ([closed("read_file"), "decide = 'deny'\nmode = 'plan'\npath = 'private/**'"], None),
+        ([closed("read_file"), "decide = 'deny'\neffect = 'write'\npath = 'private/**'"], None),
+        ([closed("read_file", path="private/a"), "decide = 'deny'\npath = 'private/**'"], []),
+        ([closed("read_file", path="private/**"), "decide = 'deny'\npath = 'private/a'"], None),
+        (["decide = 'deny'\npath = 'private/**'"], []),
+        ([closed("read_file", decide="auto")], []),
+        ([closed("file_write")], []),
+        ([closed("file_edit", more="effect = 'write'")], []),
+        ([closed("read_file", path=f"{WORKSPACE}/private/**")], None),
+        ([closed("read_file", path="/srv/**")], None),
+        ([closed("read_file", path="/etc/**")], []),
+        ([closed("read_file", path="~/notes/**")], []),
+    ],
+)
+def test_a_path_closed_to_some_reading_tools_only_is_told(rules: list[str], due: list[str] | None) -> None:
+    assert findings(*rules) == ([f"file_edit, file_read, list_files {ADVICE}"] if due is None else due)
