@@ -36,7 +36,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='--strict -h --help'
         ;;
     'policy explain')
-        children='' flags='-t --task -p --policy --allow --deny --workspace --json -h --help'
+        children='' flags='-t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'runs')
         children='list show' flags='-h --help'
@@ -77,10 +77,10 @@ _remit_command() { # COMMAND: its $children and $flags
 _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     kind=
     case "$1:$2" in
-    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--prompt-file' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
+    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--prompt-file' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
         kind='file'
         ;;
-    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
+    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
         kind='directory'
         ;;
     'run:-m' | 'run:--model' | 'resume:-m' | 'resume:--model')
@@ -92,13 +92,13 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:-i' | 'run:--input' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number')
         kind='any'
         ;;
-    'run:--tools' | 'tools:--tools')
+    'run:--tools' | 'policy explain:--tools' | 'tools:--tools')
         kind='tools'
         ;;
     'run:--allow' | 'run:--deny' | 'policy explain:--allow' | 'policy explain:--deny' | 'tools:--allow' | 'tools:--deny')
         kind='rule'
         ;;
-    'run:--on-ask' | 'tools:--on-ask')
+    'run:--on-ask' | 'policy explain:--on-ask' | 'tools:--on-ask')
         kind='= deny stop'
         ;;
     'run:--on-deny')

@@ -40,7 +40,9 @@ Tools = Annotated[
     typer.Option("--tools", metavar="NAME[=auto|ask|deny],...", help="The tools to offer, instead of the task's."),
 ]
 Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="RULE", help="Such as fetch_url:host=example.org.")]
-Deny = Annotated[list[str] | None, typer.Option("--deny", metavar="RULE", help="Such as read_file:path=private/**.")]
+Deny = Annotated[
+    list[str] | None, typer.Option("--deny", metavar="RULE", help="Such as '*:path=private/**', * for every tool.")
+]
 Workspace = Annotated[
     str | None, typer.Option("--workspace", "-C", metavar="DIR", help="The directory that file tools see.")
 ]

@@ -15,12 +15,14 @@ from remit.base.ports import World
 from remit.base.resources import Effect, Resource
 from remit.base.spec import PolicySource
 from remit.base.text import shorten
+from remit.commands import options
 from remit.config.load import did_you_mean, read_text
-from remit.policy.answers import Pending, paste_entry
+from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.audit import Lint, lint
 from remit.policy.decide import STANDINGS, Layer, RuleSet, Word
 from remit.policy.load import load_rules
 from remit.policy.patterns import Place
+from remit.policy.rules import CHECK_TOOL
 from remit.tools.contract import Tool
 
 app = typer.Typer(
@@ -54,29 +56,48 @@ def explain(
     call: list[str] = typer.Argument(
         ..., metavar="TOOL [KEY=VALUE... | JSON]", help="The call, as `read_file path=a.md` or `read_file '{...}'`."
     ),
-    task: str | None = typer.Option(None, "--task", "-t", metavar="FILE", help="The task whose ticks hold."),
-    policy: list[str] = typer.Option([], "--policy", "-p", metavar="FILE", help="A rule file; may be repeated."),
-    allow: list[str] = typer.Option([], "--allow", metavar="RULE", help="As in `remit run`; may be repeated."),
-    deny: list[str] = typer.Option([], "--deny", metavar="RULE", help="As in `remit run`; may be repeated."),
-    workspace: str | None = typer.Option(None, "--workspace", metavar="DIR", help="The directory tools see."),
+    task: options.Task = None,
+    policy: options.Policies = None,
+    approvals: options.Approvals = None,
+    names: options.Tools = None,
+    allow: options.Allow = None,
+    deny: options.Deny = None,
+    workspace: options.Workspace = None,
+    on_ask: options.OnAsk = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Say what would become of a call, which rule decides that, and what every other source says."""
+    """Say what would become of a call in a run with these flags: which rule decides, and what every
+    other source says. Nothing is run, and no use of an approval is counted."""
     from remit import wiring
     from remit.config.resolve import RunFlags
     from remit.config.settings import load_settings
+    from remit.wiring.offer import load_approvals
     from remit.workspace.root import Root
 
     settings = load_settings(os.environ)
-    flags = RunFlags(task=task, policies=tuple(policy), allow=tuple(allow), deny=tuple(deny), workspace=workspace)
+    flags = RunFlags(
+        task=task,
+        tools=None if names is None else tuple(names),
+        allow=tuple(allow or ()),
+        deny=tuple(deny or ()),
+        policies=tuple(policy or ()),
+        approvals=approvals,
+        workspace=workspace,
+        on_ask=on_ask,
+    )
     spec = wiring.spec_without_prompt(flags, settings)
     rules = wiring.load_rules(spec, settings, os.environ)
+    answers = load_approvals(spec, settings)
     tool, arguments = parsed_call(call, _tools())
-    offer = wiring.offer_tools(spec, rules, None)
-    off = "" if tool.name in offer.tools else offer.withheld.get(tool.name, "it is not ticked")
+    offer = wiring.offer_tools(spec, rules, answers)
+    off = "" if tool.name in offer.tools else offer.withheld.get(tool.name, _OFF.get(tool.name, "it is not ticked"))
     with Root(spec.workspace) as root:
-        told = explained(tool, arguments, rules, wiring.RunWorld(root, spec.fetch_allowed_ports), off=off)
+        world = wiring.RunWorld(root, spec.fetch_allowed_ports)
+        told = explained(tool, arguments, rules, world, answers, on_ask=spec.on_ask, off=off)
     typer.echo(msgspec.json.encode(told).decode() if as_json else shown(told))
+
+
+_OFF = {CHECK_TOOL: "it runs the checks of the task and is never offered"}
 
 
 def _tools() -> Mapping[str, Tool]:
@@ -125,10 +146,20 @@ def _count(number: int, noun: str) -> str:
 # -- explain -----------------------------------------------------------------------------------
 
 
+class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The entry of the approvals file that would answer. uses: how many calls it answers at most."""
+
+    allow: bool
+    where: str
+    why: str
+    uses: int | None = None
+
+
 class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     """What would become of a call. off: why the model is not offered the tool, "" when it is. decision:
     None when the call fails before any rule is asked; error then is `code: message`. words: everything
-    that speaks, in order of the sources. approval: for an ask, the entry that would answer it."""
+    that speaks, in order of the sources. For an ask, answer: the entry that answers it; unanswered: why
+    none does, and what then happens; approval: an entry that would answer it."""
 
     tool: str
     arguments: str
@@ -136,6 +167,8 @@ class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     decision: Decision | None = None
     resources: tuple[Resource, ...] = ()
     words: tuple[Word, ...] = ()
+    answer: Answered | None = None
+    unanswered: str = ""
     approval: str = ""
     error: str = ""
 
@@ -155,6 +188,8 @@ def parsed_call(words: Sequence[str], tools: Mapping[str, Tool]) -> tuple[Tool, 
         key, equals, value = word.partition("=")
         if not equals:
             raise UsageFault(f"{shorten(word)} is no KEY=VALUE", hint=f"the keys of {name}: {', '.join(properties)}")
+        if key in arguments:
+            raise UsageFault(f"{key} is given twice", hint=f"a list is written as JSON: {name} '{{...}}'")
         arguments[key] = _value(value, properties.get(key, {}))
     return tool, msgspec.json.encode(arguments).decode()
 
@@ -170,19 +205,40 @@ def _value(text: str, schema: Mapping[str, Any]) -> Any:
         return text
 
 
-def explained(tool: Tool, arguments: str, rules: RuleSet, world: World, *, off: str = "") -> Explanation:
-    """What the rules say of the call."""
+def explained(
+    tool: Tool,
+    arguments: str,
+    rules: RuleSet,
+    world: World,
+    answers: Answers | None = None,
+    *,
+    on_ask: str = "deny",
+    off: str = "",
+) -> Explanation:
+    """What the rules and approvals say of the call."""
     try:
         resources = tuple(tool.resources(tool.parse(arguments), world))
     except Failure as failure:
         return Explanation(tool.name, arguments, off, error=f"{failure.code.value}: {failure.message}")
-    decision = rules.decide(tool.name, tool.effects, resources)
-    words = tuple(rules.trace(tool.name, resources))
-    approval = ""
-    if decision.decide == "ask":
-        asked = rules.asked(tool.name, resources)
-        approval = paste_entry(Pending(tool.name, arguments, asked))
-    return Explanation(tool.name, arguments, off, decision, resources, words, approval)
+    told = Explanation(
+        tool.name,
+        arguments,
+        off,
+        rules.decide(tool.name, tool.effects, resources),
+        resources,
+        tuple(rules.trace(tool.name, resources)),
+    )
+    if told.decision is None or told.decision.decide != "ask":
+        return told
+    asked = rules.asked(tool.name, resources)
+    foreseen = answers.foresee(tool.name, arguments_digest(arguments), asked) if answers is not None else None
+    if foreseen is not None:
+        given = foreseen.approval
+        return msgspec.structs.replace(told, answer=Answered(given.allow, given.where, given.why, foreseen.uses))
+    why = answers.why_not(tool.name, asked) if answers is not None else "there is no approvals file"
+    end = "the run stops" if on_ask == "stop" else "the call is refused"
+    entry = paste_entry(Pending(tool.name, arguments, asked))
+    return msgspec.structs.replace(told, unanswered=f"{why}: {end}", approval=entry)
 
 
 def shown(told: Explanation) -> str:
@@ -206,12 +262,24 @@ def shown(told: Explanation) -> str:
         lines.append(f"  {word.decide:<4}  {_place(word.source, word.ref.where)}{_standing(word)}: {word.ref.why}")
     if not told.words:
         lines.append("no rule speaks for it")
+    if told.answer is not None:
+        lines.append(f"answered by {told.answer.where}: {_answer(told.answer)}")
+    if told.unanswered:
+        lines.append(f"not answered: {told.unanswered}")
     if told.approval:
         lines += [
             "an entry of an approvals file would answer it:",
             *(f"  {line}" for line in told.approval.splitlines()),
         ]
     return "\n".join(lines)
+
+
+def _answer(answer: Answered) -> str:
+    if not answer.allow:
+        return f"deny, {answer.why}"
+    if answer.uses is None:
+        return f"allow, {answer.why}"
+    return f"allow, {answer.why} (for {_count(answer.uses, 'call')} over all runs; what is left is not looked up)"
 
 
 def _place(source: str, where: str) -> str:

@@ -100,6 +100,13 @@ class Prepared(msgspec.Struct, frozen=True):
         return resource.kind == "url" and self.value == _same_url(resource.name)
 
 
+class Foreseen(msgspec.Struct, frozen=True):
+    """The answer to come. uses: how many calls its entries answer at most, over all runs; None: any number."""
+
+    approval: Approval
+    uses: int | None
+
+
 def _same_url(text: str) -> str:
     try:
         return str(canonical_url(text))
@@ -236,6 +243,15 @@ class Answers:
             if all(self._take(each) for each in chosen):
                 return _joined(chosen)
 
+    def foresee(self, tool: str, arguments_digest: str, resources: Sequence[Resource]) -> Foreseen | None:
+        """What `answer` would say, with no use counted. Nor is it looked up how many are left."""
+        self._digest = arguments_digest
+        chosen = self._choose(tool, arguments_digest, resources)
+        if chosen is None:
+            return None
+        limits = tuple(each.uses for each in chosen if each.uses is not None and each.approval.allow)
+        return Foreseen(_joined(chosen), min(limits, default=None))
+
     def why_not(self, tool: str, resources: Sequence[Resource]) -> str:
         """Why the last call of this tool was not answered, for the one who reads the refusal.
 
@@ -290,6 +306,7 @@ class Answers:
 
 
 def _joined(chosen: Sequence[Prepared]) -> Approval:
+    """Allowing entries, or a single one, as one answer."""
     if len(chosen) == 1:
         return chosen[0].approval
     parts = [each.approval for each in chosen]

@@ -50,6 +50,8 @@ def lint(layer: Layer, tool_effects: Mapping[str, frozenset[Effect]], place: Pla
         found += _open_commands(rule)
         found += _open_hosts(rule)
         found += _open_reads(rule, layer, tool_effects, place)
+        if rule.mode == "plan":
+            found.append(Lint("hint", rule.ref.where, "it never speaks: every run is in the mode build"))
         if rule.selector is not None and not rule.examples:
             found.append(
                 Lint("hint", rule.ref.where, "it has no examples; `examples.match` and `examples.miss` are run at load")

@@ -119,6 +119,7 @@ def test_explain_tells_the_decision_its_rule_and_all_that_spoke(here: Path) -> N
         "  ask   policy p.toml:2 (rank 2): drafts are private\n"
         "  auto  task task.yaml:4 (rank 3): the task ticks read_file as auto\n"
         "  auto  default built in (rank 5): reading inside the workspace is open\n"
+        "not answered: there is no approvals file: the call is refused\n"
         "an entry of an approvals file would answer it:\n"
         "  [[approval]]\n"
         '  tool = "read_file"\n'
@@ -175,6 +176,82 @@ def test_explain_says_when_the_model_is_not_offered_the_tool(here: Path) -> None
     assert "not offered read_file: every call would be refused: denied on the command line [flag --deny" in stdout
 
 
+def test_explain_says_that_a_check_is_never_offered(here: Path) -> None:
+    stdout, _ = run("explain", "check", "command=true")
+    due = "  note: the model is not offered check: it runs the checks of the task and is never offered\n"
+    assert due in stdout
+
+
+ASKED = """\
+version = 1
+[[approval]]
+tool = "fetch_url"
+url = "https://example.com/a"
+decide = "allow"
+why = "checked"
+uses = 1
+[[approval]]
+tool = "fetch_url"
+url = "https://example.com/b"
+decide = "deny"
+why = "never"
+uses = 1
+[[approval]]
+tool = "fetch_url"
+url = "https://example.com/c"
+decide = "allow"
+why = "long ago"
+expires = 2020-01-01T00:00:00Z
+[[approval]]
+tool = "fetch_url"
+url = "https://example.com/d"
+decide = "allow"
+why = "checked"
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "due"),
+    [
+        ("a", "answered by a.toml:2: allow, checked (for 1 call over all runs; what is left is not looked up)\n"),
+        ("b", "answered by a.toml:8: deny, never\n"),
+        (
+            "c",
+            "not answered: a.toml:14 would answer it, but expired at 2020-01-01T00:00:00+00:00: the call is refused\n",
+        ),
+        ("d", "answered by a.toml:20: allow, checked\n"),
+        ("e", "not answered: a.toml has no approval for it: the call is refused\n"),
+    ],
+)
+def test_explain_names_the_entry_that_would_answer_and_counts_no_use(here: Path, page: str, due: str) -> None:
+    (here / "a.toml").write_text(ASKED)
+    call = ("explain", "--tools", "fetch_url=ask", "-a", "a.toml", "fetch_url", f"url=https://example.com/{page}")
+    first, error = run(*call)
+    assert error is None
+    assert due in first and first.startswith("ask: ")
+    assert ("an entry of an approvals file would answer it:" in first) == due.startswith("not")
+    assert "not offered" not in first
+    assert run(*call)[0] == first
+    assert not (here.parent / "state").exists()
+    told = json.loads(run("explain", "--json", *call[1:])[0])
+    assert ("answer" in told) != ("unanswered" in told)
+
+
+def test_explain_takes_the_flags_of_a_run(here: Path) -> None:
+    (here / "sub").mkdir()
+    (here / "sub/a.md").write_text("x")
+    call = ("read_file", "path=a.md", "-C", "sub", "--tools", "read_file=ask")
+    assert "the run stops\n" in run("explain", *call, "--on-ask", "stop")[0]
+    assert "the call is refused\n" in run("explain", *call, "--on-ask", "deny")[0]
+    assert run("explain", *call, "--deny", "*:path=*.md")[0].startswith("deny: ")
+
+
+def test_explain_says_that_a_tool_refuses_a_file_of_credentials_whatever_the_rules_say(here: Path) -> None:
+    (here / "p.toml").write_text('version = 1\n[[rule]]\npath = ".env"\ndecide = "auto"\nwhy = "x"\n')
+    stdout, _ = run("explain", "-p", "p.toml", "read_file", "path=.env")
+    assert stdout.startswith("refused before any rule is asked: file_refused: '.env' looks like a credential file")
+
+
 def test_explain_tells_a_call_that_fails_before_the_rules(here: Path) -> None:
     stdout, error = run("explain", "read_file", "path=../a")
     assert error is None
@@ -189,6 +266,10 @@ def test_explain_tells_a_call_that_fails_before_the_rules(here: Path) -> None:
     [
         (("raed_file", "path=a"), "unknown tool 'raed_file'\nhint: did you mean `read_file`?"),
         (("read_file", "a.md"), "'a.md' is no KEY=VALUE\nhint: the keys of read_file: path, offset, limit"),
+        (
+            ("read_file", "path=a.md", "path=b.md"),
+            "path is given twice\nhint: a list is written as JSON: read_file '{...}'",
+        ),
         (
             ("--allow", "raed_file", "read_file", "path=a"),
             "--allow 'raed_file': unknown tool 'raed_file' (did you mean `read_file`?)",

@@ -115,6 +115,13 @@ def test_a_rule_without_examples_is_a_hint() -> None:
     assert findings("decide = 'deny'\neffect = 'write'", level="hint") == []
 
 
+def test_a_rule_for_a_mode_that_no_run_has_is_a_hint() -> None:
+    assert findings("decide = 'deny'\nmode = 'plan'", level="hint") == [
+        "it never speaks: every run is in the mode build"
+    ]
+    assert findings("decide = 'deny'\nmode = 'build'", level="hint") == []
+
+
 @pytest.mark.parametrize(
     ("host", "due"),
     [

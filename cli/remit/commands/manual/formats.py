@@ -23,9 +23,18 @@ tools:
 limits: {turns: 30, seconds: 600, tokens: 200000, network_requests: 10}
 expect:
   artifacts: [report.md]
-  checks: ["test -s report.md"]
+  checks:
+    - sh -c 'test -s "$REMIT_OUT/report.md"'
 on_ask: deny
 """
+
+TASK_CHECKS = (
+    "A check is one command, split into words as a shell would and run without one, in the workspace, with nothing on "
+    "standard input and few variables. What only a shell understands, such as `&&`, `>`, `$NAME` or `*` outside of "
+    "quotes, is an error in the file, since it would reach the program as a word: write `sh -c '...'`.",
+    "`REMIT_OUT` is the directory of artifacts, which never lie in the workspace: "
+    "`sh -c 'test -s \"$REMIT_OUT/report.md\"'` looks at one.",
+)
 
 POLICY_EXAMPLE = """\
 version = 1
@@ -81,13 +90,17 @@ _SOURCES = (
 RULE_KEYS = {
     "decide": "auto, ask or deny. Required.",
     "why": "The reason, shown with every decision. Required.",
-    "tools": "List of tools. Default: every tool.",
+    "tools": "List of tools. Default: every tool. A rule that none of its tools can meet, such as one with a host "
+    "for read_file, is refused.",
     "effect": "One effect or a list: none, state, read, write, execute, network, message, spend, agent.",
-    "mode": "build or plan. Default: both.",
+    "mode": "build or plan. Default: both. Every run is in the mode build; a rule for plan alone does not speak.",
     "path": "A path: relative to the workspace, absolute, or from `~/`. `*` and `?` stay within a component, `**` "
     "stands for any number of them, so that `docs/**` is the directory and all below it.",
-    "host": "A host and its subdomains; `*.example.org` means the subdomains alone.",
-    "url": "A whole URL. `*` and `**` may stand in its path as in `path`, and `*` in its query.",
+    "host": "A host and its subdomains, at any port: `example.org` stands for `www.example.org` too, "
+    "`*.example.org` for the subdomains alone. No other wildcard is taken, and no scheme, port or path.",
+    "url": "A whole URL. `*` and `**` may stand in its path as in `path`, and `*` in its query. In a rule that says "
+    "auto they do not stand for an escaped slash, backslash or `..`, such as `..%2f`; one that says ask or deny also "
+    "speaks for what servers make of such escapes.",
     "command": "A command, word by word. A `*` at the end stands for any further arguments.",
     "topic": "The name of a topic, with `*`.",
     "agent": "The name of an agent, with `*`.",
@@ -139,6 +152,7 @@ def task_page() -> Page:
                 ),
             ),
             Section("KEYS", tuple(_keys(schema, schema["$defs"], ""))),
+            Section("CHECKS", tuple(map(Para, TASK_CHECKS))),
             Section("EXAMPLE", (Code(TASK_EXAMPLE),)),
             Section("SEE ALSO", (Para("remit-run(1), remit-policy(5), remit-tools(7)"),)),
         ),
@@ -214,7 +228,8 @@ def policy_page() -> Page:
                     *(item(name, text) for name, text in _SOURCES),
                     Para(
                         "The floor gives way only to a rule of the user or of a `--policy` file that names the exact "
-                        "path."
+                        "path. That opens no file of credentials to the document tools: read_file, search_files and "
+                        "analyze_csv refuse those whatever the rules say."
                     ),
                 ),
             ),
@@ -222,11 +237,16 @@ def policy_page() -> Page:
                 "RULES ON THE COMMAND LINE",
                 (
                     Para("`--allow` and `--deny` take one rule in a word:"),
-                    Code("TOOL\nTOOL:COMMAND\nTOOL:SELECTOR=PATTERN"),
+                    Code("TOOL\nTOOL:COMMAND\nTOOL:SELECTOR=PATTERN\n*:SELECTOR=PATTERN"),
                     Para(
                         "The selectors are path, host, url, command, topic, agent and name. A tool alone is allowed "
                         "inside the workspace. Of two flags about one call the denying one speaks."
                     ),
+                    Para(
+                        "`*` stands for every tool. A path that is denied to one tool can still be read by the "
+                        "others, so name them all; the quotes keep the `*` from the shell:"
+                    ),
+                    Code("remit run -t task.yaml --deny '*:path=private/**'"),
                 ),
             ),
             Section("EXAMPLE", (Code(POLICY_EXAMPLE),)),
@@ -251,8 +271,11 @@ def approvals_page() -> Page:
                         "would answer it: read it, change it, and go on with `remit resume RUN -a FILE`."
                     ),
                     Para(
-                        "Entries are exact. An entry that denies goes before one that allows. One that is expired or "
-                        "used up answers nothing."
+                        "Entries are exact. An entry that denies any of what the call asks for goes before those that "
+                        "allow, wherever it stands. One that is expired or used up answers nothing."
+                    ),
+                    Para(
+                        "`remit policy explain -a FILE` says which entry would answer a call, and counts no use of it."
                     ),
                 ),
             ),

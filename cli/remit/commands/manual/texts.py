@@ -68,6 +68,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
                 "Allow one host and nothing else of the web:",
                 "remit run -t news.yaml --allow fetch_url:host=example.org",
             ),
+            Example("Keep a directory from every tool:", "remit run -t weekly.yaml --deny '*:path=private/**'"),
             Example("Stop on what is asked for, and answer it later:", "remit run -t news.yaml --on-ask stop"),
             Example(
                 "Follow the tools as they are called:", "remit run -t weekly.yaml --output-format stream-json | jq -c ."
@@ -102,6 +103,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             Example(
                 "Why a call would be refused:",
                 "remit policy explain -p policy.toml fetch_url url=https://example.org/",
+            ),
+            Example(
+                "Which approval would answer it:",
+                "remit policy explain -t news.yaml -a approvals.toml fetch_url url=https://example.org/",
             ),
         ),
         see=("remit-run(1)", "remit-policy(5)", "remit-approvals(5)"),
