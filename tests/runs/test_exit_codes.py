@@ -64,7 +64,7 @@ def test_2_usage(home: Home) -> None:
 
 
 def test_3_unmet(home: Home) -> None:
-    task = home.task(prompt="Write.", expect={"artifacts": ["a.md"]})
+    task = home.task(prompt="Write.", tools={"write_artifact": "auto"}, expect={"artifacts": ["a.md"]})
     ran = home.stream("-t", task, "-m", home.script(ECHO), "-o", str(home.out))
     assert agreed(home, ran, "unmet", 3, "unmet")["unmet"] == ["artifact a.md was not written"]
 

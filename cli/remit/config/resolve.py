@@ -19,7 +19,7 @@ from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
 from remit.config.names import directory_fault, model_fault
 from remit.config.settings import Settings
-from remit.config.task import OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
+from remit.config.task import ARTIFACT_TOOL, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
 
 DEFAULT_TICKS = ("list_files", "read_file", "search_files")
 """What a run without task file and without `--tools` offers: reading, on the workspace."""
@@ -118,6 +118,9 @@ class _Resolve:
             prices=self._settings.prices,
             files=self._files,
         )
+        if flags.tools is not None and spec.expect.artifacts and ARTIFACT_TOOL not in spec.ticks:
+            hint = f"add {ARTIFACT_TOOL} to it"
+            self._fault(f"the task promises artifacts, and this offers no {ARTIFACT_TOOL}", "--tools", hint)
         if self._faults:
             raise Faults(self._faults)
         return self._with_stdin(spec, task, wish, prompt, read_stdin)

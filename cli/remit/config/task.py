@@ -16,15 +16,19 @@ from remit.base.limits import Limits
 from remit.base.resources import Effect
 from remit.base.spec import Expect, Tick
 from remit.base.text import shorten
+from remit.config.checks import check_fault
 from remit.config.convert import convert, convert_fields
 from remit.config.document import Document, Keys, did_you_mean, in_line_order, spell
 from remit.config.inputs import InputKeys, declaration_fault, placeholder_faults
 from remit.config.limits import LimitKeys, limit_values, limits_from
 from remit.config.load import BlemishedDocument, decode, parse_named, read_bytes, unsound
-from remit.config.names import artifact_fault, check_fault, directory_fault, host_fault, model_fault, normal_host
+from remit.config.names import artifact_fault, directory_fault, host_fault, model_fault, normal_host
 
 ToolEffects = Mapping[str, Collection[Effect]]
 """The tools that can be ticked, by iteration, and what each does to the world."""
+
+ARTIFACT_TOOL = "write_artifact"
+"""The one tool that writes artifacts."""
 
 StdinRule = Literal["optional", "required", "ignore"]
 OnAsk = Literal["deny", "stop"]
@@ -55,7 +59,13 @@ class ExpectKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     schema: Annotated[
         str, Meta(min_length=1, description="JSON Schema file (JSON or YAML) of the answer, relative to the task file.")
     ] = ""
-    checks: Annotated[tuple[str, ...], Meta(description="Commands that have to exit 0, run without a shell.")] = ()
+    checks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Commands that have to exit 0. They run in the workspace and without a shell; REMIT_OUT is the "
+            "directory of artifacts: sh -c 'test -s \"$REMIT_OUT/report.md\"'."
+        ),
+    ] = ()
     check_seconds: Annotated[float, Meta(gt=0, description="Time of each check. Default 60.")] = 60.0
 
 
@@ -67,7 +77,7 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         str,
         Meta(
             pattern=r"^[^\x00-\x1f\x7f/\\]{1,100}$",
-            title="a name of 1 to 100 characters without slashes",
+            title="a name of 1 to 100 characters without slashes and control characters",
             description="Name of the task. Default: the file's name without its ending.",
         ),
     ] = ""
@@ -124,14 +134,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def limits(self) -> Limits:
         return limits_from(self.limit_values)
-
-
-def load_task(path: str, tool_effects: ToolEffects) -> Task:
-    """The task in a file. Raises Faults with all that is wrong with it."""
-    task, faults = examine_task(path, tool_effects)
-    if task is None or faults:
-        raise Faults(faults)
-    return task
 
 
 def examine_task(path: str, tool_effects: ToolEffects) -> tuple[Task | None, list[Fault]]:
@@ -270,10 +272,7 @@ class _Check:
             self._fault(at, f"`{spell(at)}`: {name} does not reach the network, so it has no hosts", "remove it")
         elif keys.hosts and keys.decide != "auto":
             self._fault(at, f"`{spell(at)}`: hosts say where `auto` holds, and this tool is `{keys.decide}`")
-        for index, host in enumerate(keys.hosts):
-            message, hint = host_fault(host)
-            if message:
-                self._fault((*at, index), f"`{spell((*at, index))}`: {message}, seen {shorten(host)}", hint)
+        self._each(at, keys.hosts, host_fault)
         return Tick(keys.decide, tuple(normal_host(host) for host in keys.hosts), where)
 
     def _limits(self, limits: LimitKeys) -> dict[str, Any]:
@@ -284,6 +283,7 @@ class _Check:
 
     def _expect(self, expect: ExpectKeys) -> Expect:
         self._each(("expect", "artifacts"), expect.artifacts, artifact_fault)
+        self._writer(expect.artifacts)
         self._each(("expect", "checks"), expect.checks, check_fault)
         return Expect(
             artifacts=expect.artifacts,
@@ -294,12 +294,24 @@ class _Check:
             checks_where=self._document.where("expect", "checks") if expect.checks else "",
         )
 
-    def _each(self, at: Keys, values: tuple[str, ...], fault_of: Callable[[str], str]) -> None:
+    def _each(self, at: Keys, values: tuple[str, ...], fault_of: Callable[[str], tuple[str, str]]) -> None:
         for index, value in enumerate(values):
-            message = fault_of(value)
+            message, hint = fault_of(value)
             if message:
                 place = (*at, index)
-                self._fault(place, f"`{spell(place)}`: {message}, seen {shorten(value)}")
+                self._fault(place, f"`{spell(place)}`: {message}, seen {shorten(value)}", hint)
+
+    def _writer(self, promised: tuple[str, ...]) -> None:
+        """Artifacts are promised: something has to be able to write one."""
+        given = self._given().get("tools", {})
+        if not isinstance(given, dict):
+            return
+        tick = given.get(ARTIFACT_TOOL)
+        decide = tick.get("decide") if isinstance(tick, dict) else tick
+        if promised and (ARTIFACT_TOOL not in given or decide == "deny"):
+            seen = f"`tools.{ARTIFACT_TOOL}` is deny" if decide else f"the task does not tick {ARTIFACT_TOOL}"
+            message = f"`expect.artifacts`: nothing can write them: {seen}"
+            self._fault(("expect", "artifacts"), message, f"add `{ARTIFACT_TOOL}: auto` to `tools`")
 
     def _schema(self, name: str) -> dict[str, Any] | None:
         """The schema in a file beside the task's; its own faults name its lines."""

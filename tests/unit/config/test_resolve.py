@@ -82,11 +82,20 @@ def test_a_prompt_alone_reads_the_current_directory(desk: Desk) -> None:
     )
 
 
+def test_a_flag_takes_no_tool_away_that_a_promise_needs(desk: Desk) -> None:
+    task = desk.task("prompt: p\ntools: {read_file: auto, write_artifact: auto}\nexpect: {artifacts: [a.md]}\n")
+    assert desk.faults(task=task, tools=("read_file",)) == [
+        "--tools: the task promises artifacts, and this offers no write_artifact (add write_artifact to it)"
+    ]
+    assert set(desk.spec(task=task, tools=("write_artifact",)).ticks) == {"write_artifact"}
+
+
 def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
     (desk.folder / "data").mkdir()
     path = desk.task(
-        "name: n\nprompt: 'Do {{x}}'\ninputs: {x: {default: it}}\nworkspace: data\ntools: {read_file: ask}\n"
-        "limits: {turns: 3}\nmemory: {enabled: true, proposals: true}\nexpect: {artifacts: [a.md]}\non_ask: stop\n"
+        "name: n\nprompt: 'Do {{x}}'\ninputs: {x: {default: it}}\nworkspace: data\n"
+        "tools: {read_file: ask, write_artifact: auto}\nlimits: {turns: 3}\n"
+        "memory: {enabled: true, proposals: true}\nexpect: {artifacts: [a.md]}\non_ask: stop\n"
         "on_deny: fail\n"
     )
     prices = {"a/b": Price(1.0, 2.0)}
@@ -97,7 +106,7 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
         prompt="Do it",
         workspace=str(desk.folder / "data"),
         model="s/m",
-        ticks={"read_file": Tick("ask", (), f"{path}:6")},
+        ticks={"read_file": Tick("ask", (), f"{path}:6"), "write_artifact": Tick("auto", (), f"{path}:6")},
         limits=Limits(turns=3),
         memory_enabled=True,
         memory_proposals=True,
@@ -467,8 +476,8 @@ def test_importing_loads_nothing_that_a_run_may_not_need() -> None:
 def test_a_toml_task_does_not_load_yaml(desk: Desk) -> None:
     path = desk.write("t.toml", "version = 1\nprompt = 'p'\n")
     code = (
-        "import sys\nfrom remit.config.task import load_task\n"
-        f"load_task({path!r}, {{}})\n"
+        "import sys\nfrom remit.config.task import examine_task\n"
+        f"examine_task({path!r}, {{}})\n"
         "sys.exit(' '.join({'yaml', 'jsonschema', 'platformdirs'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -2,21 +2,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from remit.base.errors import Faults
+from remit.base.errors import Failure, Faults
 from remit.base.limits import Limits
 from remit.base.resources import Effect
 from remit.base.spec import Expect, Tick
+from remit.config import names
+from remit.config.checks import _words, check_fault
 from remit.config.inputs import InputKeys
 from remit.config.load import parse
 from remit.config.schema import task_schema
-from remit.config.task import MemoryKeys, Task, TaskKeys, examine_task, load_task
+from remit.config.task import MemoryKeys, Task, TaskKeys, ToolEffects, examine_task
+from remit.net import guard
+from remit.tools.documents.write_artifact import check_name
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -103,6 +110,14 @@ def written(folder: Path, text: str, name: str = "t.yaml") -> str:
 def faults_of(folder: Path, text: str, name: str = "t.yaml") -> list[str]:
     _, faults = examine_task(written(folder, text, name), EFFECTS)
     return [str(fault).replace(f"{folder}/", "") for fault in faults]
+
+
+def load_task(path: str, effects: ToolEffects) -> Task:
+    task, faults = examine_task(path, effects)
+    if faults:
+        raise Faults(faults)
+    assert task is not None
+    return task
 
 
 def loaded(folder: Path, text: str) -> Task:
@@ -333,8 +348,8 @@ def test_ticks(folder: Path, decide: str) -> None:
 
 
 def test_hosts_are_put_in_their_normal_form(folder: Path) -> None:
-    task = loaded(folder, "tools: {fetch_url: {decide: auto, hosts: [Example.COM., a-b.example, 192.0.2.1]}}\n")
-    assert task.ticks["fetch_url"].hosts == ("example.com", "a-b.example", "192.0.2.1")
+    task = loaded(folder, "tools: {fetch_url: {decide: auto, hosts: [Example.COM., a-b.example, 9.9.9.9]}}\n")
+    assert task.ticks["fetch_url"].hosts == ("example.com", "a-b.example", "9.9.9.9")
 
 
 @pytest.mark.parametrize(
@@ -434,9 +449,144 @@ def test_the_time_of_checks(folder: Path) -> None:
     assert loaded(folder, "expect: {checks: ['true'], check_seconds: 5}\n").expect.check_seconds == 5.0
 
 
-@pytest.mark.parametrize(("name", "ok"), [("x" * 255, True), ("x" * 256, False), ("a\\b", False), ("ü.md", True)])
-def test_artifact_names(folder: Path, name: str, ok: bool) -> None:
-    assert bool(faults_of(folder, f"version: 1\nexpect: {{artifacts: ['{name}']}}\n")) is not ok
+NAMES = [
+    *("", "a.md", "A.JSON", "ü.md", "x" * 252 + ".md", "x" * 253 + ".md", "a\\b.md", "a/b.md", ".md", "x.exe", "x"),
+    *("CON.txt", "com1.md", "a b.csv", " a.md", "a.md ", "a.md.", "a:b.md", "a*.md", "a\u202e.md", "..", "nul .md"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_artifacts_that_can_be_promised_are_those_that_can_be_written(folder: Path, name: str) -> None:
+    try:
+        check_name(name)
+        writable = True
+    except Failure:
+        writable = False
+    promised = json.dumps(name)
+    faults = faults_of(folder, f"version: 1\ntools: {{write_artifact: auto}}\nexpect:\n  artifacts:\n  - {promised}\n")
+    assert (not faults) is writable
+    assert all(fault.startswith("t.yaml:5: `expect.artifacts[0]`: ") for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("tools", "why"),
+    [
+        ("{}", "the task does not tick write_artifact"),
+        ("{read_file: auto}", "the task does not tick write_artifact"),
+        ("{write_artifact: deny}", "`tools.write_artifact` is deny"),
+        ("{write_artifact: {decide: deny}}", "`tools.write_artifact` is deny"),
+    ],
+)
+def test_artifacts_are_promised_only_with_the_tool_that_writes_them(folder: Path, tools: str, why: str) -> None:
+    assert faults_of(folder, f"version: 1\ntools: {tools}\nexpect:\n  artifacts: [a.md]\n") == [
+        f"t.yaml:4: `expect.artifacts`: nothing can write them: {why} (add `write_artifact: auto` to `tools`)"
+    ]
+    assert faults_of(folder, "version: 1\ntools: {write_artifact: ask}\nexpect: {artifacts: [a.md]}\n") == []
+    assert faults_of(folder, f"version: 1\ntools: {tools}\n") == []
+
+
+FINE_CHECKS = [
+    "true",
+    "test -f a.md",
+    "[ -s report.md ]",
+    "python -m json.tool out.json",
+    "grep -q 'a && b | $HOME' 'x y.md'",
+    'grep -q "a;b" x',
+    r"find . -exec test -s {} \;",
+    "find . -name '*.md'",
+    "grep -c '#' x",
+    "test a#b = a~b",
+    "grep -q 'costs 5$' x",
+    'grep -q "5$" x',
+    "grep -q ^a$ x",
+    "python -c 'print(1)\nprint(2)'",
+    "true\n",
+    "sh -c 'test -s \"$REMIT_OUT/report.md\"'",
+    'sh -c "test -s $REMIT_OUT/report.md"',
+    "/bin/bash -c 'true && false'",
+    "env A=1 timeout 5 sh -c 'echo `date` > x'",
+]
+
+SHELL_CHECKS = [
+    ("true && false", "`&&`"),
+    ("true || false", "`||`"),
+    ("true | false", "`|`"),
+    ("true ; false", "`;`"),
+    ("true; false", "`;`"),
+    ("true &", "`&`"),
+    ("true > x", "`>`"),
+    ("true >x", "`>`"),
+    ("true >> x", "`>>`"),
+    ("true 2>/dev/null", "`2>`"),
+    ("true 2>&1", "`2>&`"),
+    ("true &> x", "`&>`"),
+    ("cat < x", "`<`"),
+    ("cat << EOF", "`<<`"),
+    ("cat <<< x", "`<<<`"),
+    ("true <(echo)", "`<`"),
+    ("( true )", "`(`"),
+    ("curl http://x.example/?a=1&b=2", "`&`"),
+    ("sh -c 'true' && false", "`&&`"),
+    ("test -n $HOME", "`$HOME`"),
+    ('test -s "$REMIT_OUT/report.md"', "`$REMIT_OUT`"),
+    ("test -n ${HOME}", "`${`"),
+    ("test -n $(false)", "`(`"),
+    ('test -n "$(false)"', "`$(`"),
+    ("test -n `false`", "```"),
+    ("true # && false", "`#`"),
+    ("test ! -e *.tmp", "`*`"),
+    ("test ! -e a?", "`?`"),
+    ("test ! -e ~/x", "`~`"),
+    ("true\nfalse", "a line break"),
+    ("true \\\nfalse", "a line break"),
+]
+
+
+@pytest.mark.parametrize("command", FINE_CHECKS)
+def test_checks_that_are_one_command(folder: Path, command: str) -> None:
+    assert faults_of(folder, f"version: 1\nexpect:\n  checks: [{json.dumps(command)}]\n") == []
+
+
+@pytest.mark.parametrize(("command", "what"), SHELL_CHECKS)
+def test_checks_that_only_a_shell_understands(folder: Path, command: str, what: str) -> None:
+    (fault,) = faults_of(folder, f"version: 1\nexpect:\n  checks:\n  - 'true'\n  - {json.dumps(command)}\n")
+    assert fault.startswith(f"t.yaml:5: `expect.checks[1]`: {what} ")
+    assert fault.endswith("(checks run without a shell: write sh -c '...', or quote the word)")
+
+
+@given(st.text(alphabet="ab '\"\\\n$`&;#", max_size=20))
+def test_checks_are_read_as_they_are_split(command: str) -> None:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return
+    assert [word.text for word in _words(command)] == [word for word in words if word]
+    check_fault(command)
+
+
+HOSTS = [
+    *("example.org", "a.example", "9.9.9.9", "localhost", "a.localhost", "db.internal", "box.local", "router", "com"),
+    *("home.arpa", "x.home.arpa", "corp", "a.corp", "example.corp.org", "127.1", "2130706433", "0x7f.1", "1.2.3", "0x"),
+    *("1.2.3.256", "01.2.3.4", "localhost.", "a.lan", "x.private", "intranet", "printer.home"),
+]
+
+
+def test_the_tables_of_hosts_are_those_of_the_web_tools() -> None:
+    assert names.LOCAL_DOMAINS == guard.LOCAL_DOMAINS
+    assert tuple(network for network, _ in guard.NOT_PUBLIC if ":" not in network) == names.NOT_PUBLIC_IPV4
+
+
+@pytest.mark.parametrize("host", [*HOSTS, *(network.partition("/")[0] for network in names.NOT_PUBLIC_IPV4)])
+def test_hosts_are_those_that_can_be_reached(folder: Path, host: str) -> None:
+    try:
+        guard.check_url(f"https://{host}/")
+        reachable = guard.normal_host(host) == host.removesuffix(".")
+    except Failure:
+        reachable = False
+    text = f"version: 1\ntools:\n  fetch_url:\n    decide: auto\n    hosts:\n    - '{host}'\n"
+    faults = faults_of(folder, text)
+    assert (not faults) is reachable
+    assert all(fault.startswith("t.yaml:6: `tools.fetch_url.hosts[0]`: ") for fault in faults)
 
 
 def test_the_published_schema_fits_what_is_read() -> None:

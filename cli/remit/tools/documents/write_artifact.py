@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 
+from remit.base.artifact_names import SUFFIXES, name_fault, suffix_of
 from remit.base.calls import Outcome, done
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import Bounds
@@ -17,19 +15,6 @@ from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten
 from remit.tools.contract import Tool
-
-SUFFIXES = (".md", ".txt", ".csv", ".json")
-MAX_NAME_BYTES = 255
-
-_FOLDERS = frozenset("/\\")
-# What other file systems and artifact uploaders refuse in a name.
-_FORBIDDEN = frozenset('<>:"|?*')
-# Marks that turn or hide what a reader of the name sees.
-_INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-_DEVICES = frozenset(
-    {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
-    | {port + digit for port in ("COM", "LPT") for digit in "0123456789¹²³"}
-)
 
 
 class WriteArtifactParams(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,7 +52,7 @@ class WriteArtifact(Tool):
                 f"{params.name}: {len(content)} bytes of content; one artifact of this task may have {limit} bytes. "
                 "Write less, or split it over several artifacts.",
             )
-        if _suffix(params.name) == ".json":
+        if suffix_of(params.name) == ".json":
             check_json(params.name, params.content)
         info = ctx.artifacts.write(params.name, content)
         return done(
@@ -83,38 +68,13 @@ class WriteArtifact(Tool):
 
 def check_name(name: str) -> None:
     """Raises Failure(invalid_name, unsupported_format) for what is no bare filename of an artifact."""
-    problem = _name_problem(name)
+    problem = name_fault(name)
     if problem:
         raise Failure(ErrorCode.INVALID_NAME, f"{shorten(name)}: {problem}; give a bare filename such as report.md")
-    if _suffix(name) not in SUFFIXES:
-        suffix = _suffix(name)
+    suffix = suffix_of(name)
+    if suffix not in SUFFIXES:
         seen = f"the type {shorten(suffix)} is not one of" if suffix else "the name has no type; allowed are"
         raise Failure(ErrorCode.UNSUPPORTED_FORMAT, f"{shorten(name)}: {seen} {' '.join(SUFFIXES)}")
-
-
-def _name_problem(name: str) -> str:
-    """What keeps a name from being a bare filename on any system, or ""."""
-    if not name:
-        return "the name is empty"
-    if len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
-        return f"the name has {len(name.encode('utf-8', 'replace'))} bytes, {MAX_NAME_BYTES} are allowed"
-    if _FOLDERS & set(name):
-        return "a name has no folders, so no / and no \\"
-    if name.startswith("."):
-        return "a name does not start with a dot"
-    if name[0] == " " or name[-1] in ". ":
-        return "a name does not start with a space, nor end with a space or a dot"
-    if found := _FORBIDDEN & set(name):
-        return f"the character {min(found)!r} is not allowed in a name"
-    if any(unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} for char in name) or _INVISIBLE.search(name):
-        return "control characters and invisible marks are not allowed in a name"
-    if name.split(".", maxsplit=1)[0].rstrip(" ").upper() in _DEVICES:
-        return "this is a device's name on some systems"
-    return ""
-
-
-def _suffix(name: str) -> str:
-    return os.path.splitext(name)[1].lower()
 
 
 def check_json(name: str, text: str) -> None:
