@@ -57,7 +57,12 @@ class ExpectKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     artifacts: Annotated[tuple[str, ...], Meta(description="Names of artifacts that have to be written.")] = ()
     schema: Annotated[
-        str, Meta(min_length=1, description="JSON Schema file (JSON or YAML) of the answer, relative to the task file.")
+        str,
+        Meta(
+            min_length=1,
+            description="JSON Schema file (2020-12, in JSON or YAML) of the answer, relative to the task file. References "
+            "stay within the file; `format` is not asserted.",
+        ),
     ] = ""
     checks: Annotated[
         tuple[str, ...],
@@ -349,15 +354,26 @@ def _json_of(text: str, path: str) -> Any:
     def refuse(word: str) -> Any:
         raise Faults([Fault(f"not valid JSON: {word} is no JSON number", path)])
 
+    twice: list[str] = []
+
+    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for key, each in pairs:
+            if key in kept:
+                twice.append(key)
+            kept[key] = each
+        return kept
+
     try:
-        value = json.loads(text, parse_constant=refuse)
+        value = json.loads(text, parse_constant=refuse, object_pairs_hook=keep)
     except json.JSONDecodeError as problem:
         raise Faults([Fault(f"not valid JSON: {problem.msg}", f"{path}:{problem.lineno}")]) from None
     except RecursionError:
         raise Faults([Fault("values are nested too deep", path)]) from None
     except ValueError:
         raise Faults([Fault("a number has too many digits", path)]) from None
-    faults = unsound(Document(path, value, text, dict))
+    faults = [Fault(f"the key {shorten(key)} is given twice in one object", path) for key in dict.fromkeys(twice)]
+    faults += unsound(Document(path, value, text, dict))
     if faults:
         raise Faults(faults)
     return value

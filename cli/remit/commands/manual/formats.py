@@ -28,6 +28,12 @@ expect:
 on_ask: deny
 """
 
+TASK_SCHEMA = (
+    "The schema of `expect.schema` is of the dialect 2020-12, with or without `$schema`; others are refused. A `$ref` "
+    "leads to a schema of the same file, and never round in a circle about one value; nothing is fetched. Patterns are "
+    "matched in linear time, by RE2. `format` is not asserted: a date that has to be one needs a `pattern`."
+)
+
 TASK_CHECKS = (
     "A check is one command, split into words as a shell would and run without one, in the workspace, with nothing on "
     "standard input and few variables. What only a shell understands, such as `&&`, `>`, `$NAME` or `*` outside of "
@@ -152,6 +158,7 @@ def task_page() -> Page:
                 ),
             ),
             Section("KEYS", tuple(_keys(schema, schema["$defs"], ""))),
+            Section("SCHEMA OF THE ANSWER", (Para(TASK_SCHEMA),)),
             Section("CHECKS", tuple(map(Para, TASK_CHECKS))),
             Section("EXAMPLE", (Code(TASK_EXAMPLE),)),
             Section("SEE ALSO", (Para("remit-run(1), remit-policy(5), remit-tools(7)"),)),
