@@ -449,10 +449,11 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
 
     Raises UsageFault: unknown (with near ones), ambiguous (with all of them), or gone.
     """
-    if not ref:
-        raise UsageFault("the run's name is empty", hint="remit runs list shows the runs there are", kind="unknown_run")
     runs = os.path.join(os.path.abspath(state_dir), "runs")
     ids = _registered(runs)
+    if not ref:
+        # An unset variable: taken for a path it would be the current directory.
+        raise _unknown(ref, ids)
     if ref == "last":
         return _last(runs, ids)
     if ref not in ids and (status := read_status(ref)) is not None:
