@@ -16,14 +16,22 @@ def hold_standard_streams() -> None:
             os.open(os.devnull, os.O_RDONLY)
 
 
+def _written(text: str) -> bool:
+    """Whether stdout took a text. What went wrong is left to those who can tell it."""
+    try:
+        return os.write(1, text.encode()) == len(text)
+    except OSError:
+        return False
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     hold_standard_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from remit import __version__
 
-        sys.stdout.write(f"remit {__version__}\n")
-        return
+        if _written(f"remit {__version__}\n"):
+            return
     import gc
     import signal
 
@@ -33,7 +41,9 @@ def main() -> None:
         # Until a run is there to be ended cleanly, an interrupt ends the process as it ends any other.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from remit.commands.app import run_app
+    from remit.commands.output import guard_standard_streams
 
+    guard_standard_streams()
     sys.exit(run_app(sys.argv[1:]))
 
 

@@ -2,12 +2,80 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 from collections.abc import Sequence
 
-from remit.base.errors import RemitError, UsageFault, exit_code
+from remit.base.errors import EnvironmentFault, RemitError, UsageFault, exit_code
+
+STDOUT, STDERR = 1, 2
 
 JSON_FORMATS = frozenset({"json", "stream-json"})
+
+
+class Stdout(io.TextIOWrapper):
+    """Standard output. Raises EnvironmentFault where it cannot be written: a full disk, a closed descriptor."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as problem:
+            raise _unwritable(problem) from None
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as problem:
+            raise _unwritable(problem) from None
+
+
+class Stderr(io.TextIOWrapper):
+    """Standard error, for want of which nothing fails."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            _sink(STDERR)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            _sink(STDERR)
+
+
+def guard_standard_streams() -> None:
+    """Put these on the standard descriptors, which may be full, or closed from the start."""
+    for name, kind, fd in (("stdout", Stdout, STDOUT), ("stderr", Stderr, STDERR)):
+        given = getattr(sys, name)
+        stream = kind(
+            io.BufferedWriter(io.FileIO(fd, "w", closefd=False)),
+            encoding=given.encoding if given else "utf-8",
+            errors=given.errors if given else "backslashreplace",
+            line_buffering=given.line_buffering if given else False,
+        )
+        setattr(sys, name, stream)
+
+
+def _unwritable(problem: OSError) -> Exception:
+    _sink(STDOUT)
+    if isinstance(problem, BrokenPipeError):
+        return problem
+    if problem.errno == errno.EBADF:
+        return EnvironmentFault("stdout is closed", hint="give it a stdout, or >/dev/null", kind="stdout_closed")
+    kind = "disk_full" if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else "io_error"
+    return EnvironmentFault(f"cannot write to stdout: {problem.strerror}", kind=kind)
+
+
+def _sink(fd: int) -> None:
+    """What is left in the buffer goes nowhere: Python would complain of it once more at exit."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, fd)
+    os.close(devnull)
 
 
 def report_error(error: RemitError, argv: Sequence[str]) -> int:
@@ -56,10 +124,14 @@ def wants_json(argv: Sequence[str]) -> bool:
 
 
 def _write_result(error: RemitError) -> None:
+    import uuid
+
     from remit.base.events import Result
     from remit.stream.writer import encode_line
 
     result = Result(
+        session_id=str(uuid.uuid4()),
+        uuid=str(uuid.uuid4()),
         subtype="error_during_execution",
         is_error=True,
         verdict=error.verdict.value,
@@ -75,5 +147,5 @@ def _write_result(error: RemitError) -> None:
     try:
         sys.stdout.buffer.write(encode_line(result) + b"\n")
         sys.stdout.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, EnvironmentFault):
         return

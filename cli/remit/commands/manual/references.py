@@ -35,9 +35,10 @@ def events_page() -> Page:
                 (
                     Para(
                         "`remit run --output-format stream-json` prints one JSON object a line, and the run "
-                        "directory keeps the same lines in `events.jsonl`. The first line of a prompt is `init`, its "
-                        "last and only one of that type is `result`, on every path: success, refusal, limit, "
-                        "failure, signal."
+                        "directory keeps the same lines in `events.jsonl`. The last line of a prompt, and the only one "
+                        "of its type, is `result`, on every path: success, refusal, limit, failure, signal. The "
+                        "first is `init`, once there is a run: a bad command line or file, a missing key or "
+                        "a signal before that leave the `result` alone, with an empty `run_id`."
                     ),
                     Para(
                         "Names follow the stream-JSON of Claude Code, so that its clients read them; what that lacks "
@@ -45,7 +46,10 @@ def events_page() -> Page:
                         "fields they do not know: later versions add some, and never change a meaning. `remit "
                         "events` prints the JSON Schema."
                     ),
-                    Para("Every line carries `session_id`, the same through a resume, and `uuid`, its own."),
+                    Para(
+                        "Every line carries `session_id`, the same through a resume, and `uuid`, its own. A result "
+                        "without a run has a `session_id` that no other line has."
+                    ),
                 ),
             ),
             Section("EVENTS", tuple(block for kind in kinds for block in _event(kind, schema["$defs"]))),
