@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -69,6 +70,6 @@ MaxArtifactsTotalBytes = Annotated[
 ]
 
 
-def limits(**values: str | None) -> dict[str, str]:
-    """The limits that were given, by name."""
-    return {name: value for name, value in values.items() if value is not None}
+def limits(given: Mapping[str, Any]) -> dict[str, str]:
+    """The limits among the parameters of a command, by name: the parameter of a limit is `max_NAME`."""
+    return {name: given[f"max_{name}"] for name in LIMIT_FLAGS if given[f"max_{name}"] is not None}

@@ -36,6 +36,7 @@ def resume(
 
     Task, rules and settings are those the run was started with; a file that changed since is named,
     and used only with --reload. New approvals (-a) and limits apply from here on."""
+    limits = options.limits(locals())
     from remit import wiring
     from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
     from remit.commands.output import write_stderr
@@ -53,16 +54,7 @@ def resume(
         approvals=approvals,
         model=None if model is None else placed(model, wiring.current_directory(), ""),
         reload=reload,
-        limits=options.limits(
-            turns=max_turns,
-            seconds=max_seconds,
-            tokens=max_tokens,
-            usd=max_usd,
-            calls=max_calls,
-            network_requests=max_network_requests,
-            artifact_bytes=max_artifact_bytes,
-            artifacts_total_bytes=max_artifacts_total_bytes,
-        ),
+        limits=limits,
     )
     entry = find_run(settings.state_dir, run)
     directory = RunDir.open(entry.path)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from remit.base.errors import EXIT_MEANINGS, exit_word
 from remit.commands import options
+
+if TYPE_CHECKING:
+    from remit.config.resolve import RunFlags
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -62,18 +65,9 @@ def run(
     """Run a task or a prompt to its verdict.
 
     Without a task file the model may list, read and search the current directory, nothing else."""
-    from remit import wiring
-    from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
-    from remit.commands.stdin import stdin_reader
-    from remit.config.resolve import RunFlags, build_spec
-    from remit.config.resume import with_command
-    from remit.config.settings import load_settings
-    from remit.tools.registry import tool_effects
+    limits = options.limits(locals())
+    from remit.config.resolve import RunFlags
 
-    watch = Watch()
-    catch_signals(watch)
-    environ = dict(os.environ)
-    settings = load_settings(environ)
     flags = RunFlags(
         task=task,
         prompt=prompt,
@@ -83,16 +77,7 @@ def run(
         tools=None if tools is None else tuple(tools),
         allow=tuple(allow or ()),
         deny=tuple(deny or ()),
-        limits=options.limits(
-            turns=max_turns,
-            seconds=max_seconds,
-            tokens=max_tokens,
-            usd=max_usd,
-            calls=max_calls,
-            network_requests=max_network_requests,
-            artifact_bytes=max_artifact_bytes,
-            artifacts_total_bytes=max_artifacts_total_bytes,
-        ),
+        limits=limits,
         policies=tuple(policy or ()),
         approvals=approvals,
         workspace=workspace,
@@ -100,6 +85,30 @@ def run(
         on_deny=on_deny,
         stdin=stdin,
     )
+    _start(flags, example, out, record, output_format, quiet)
+
+
+def _start(
+    flags: RunFlags,
+    example: str | None,
+    out: str | None,
+    record: str | None,
+    output_format: options.Format,
+    quiet: bool,
+) -> None:
+    """Resolve the flags, start the run, and end the process with its exit code."""
+    from remit import wiring
+    from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
+    from remit.commands.stdin import stdin_reader
+    from remit.config.resolve import build_spec
+    from remit.config.resume import with_command
+    from remit.config.settings import load_settings
+    from remit.tools.registry import tool_effects
+
+    watch = Watch()
+    catch_signals(watch)
+    environ = dict(os.environ)
+    settings = load_settings(environ)
     if example is not None:
         from remit.commands.example import with_example
 

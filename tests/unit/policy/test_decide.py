@@ -368,7 +368,7 @@ CREDENTIALS = [".env", "deploy/.env.production", "tls/server.pem", "a/server.KEY
 CREDENTIALS += [".netrc", ".git-credentials", ".ssh/config", ".ssh", "x/.aws/credentials", ".gnupg/a/b", "server.pem. "]
 
 
-@pytest.mark.parametrize("name", [*CREDENTIALS, f"{HOME}/.ssh/known_hosts", "/root/.aws"])
+@pytest.mark.parametrize("name", [*CREDENTIALS, f"{HOME}/.ssh/known_hosts", "/home/other/.aws"])
 @pytest.mark.parametrize("effect", [Effect.READ, Effect.WRITE])
 def test_credentials_are_denied_whatever_is_allowed(name: str, effect: Effect) -> None:
     open_rule = 'decide = "auto"\npath = "/**"'
