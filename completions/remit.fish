@@ -157,7 +157,7 @@ complete -c remit -n '__remit_in task new' -l example -x -a 'mixed-docs sales-re
 complete -c remit -n '__remit_in task new' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 task new' -x -a '(__fish_complete_directories (__remit_value))'
 complete -c remit -n '__remit_at 1 policy' -a check -d 'Load rule files, run their examples, and say what in them is most likely a mistake.'
-complete -c remit -n '__remit_at 1 policy' -a explain -d 'Say what would become of a call in a run with these flags: which rule decides, and what every other source says. Nothing is run, and no use of an approval is counted.'
+complete -c remit -n '__remit_at 1 policy' -a explain -d 'Say what would become of a call in a run with these flags, and which rule decides that.'
 complete -c remit -n '__remit_at 1 policy' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in policy check' -l strict -d 'Warnings end the command with exit code 2.'
 complete -c remit -n '__remit_in policy check' -s h -l help -d 'Show the help and exit.'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import date, time
 from typing import Any
 
 
@@ -89,9 +90,21 @@ def clip(text: str, max_bytes: int) -> tuple[str, int]:
 
 
 def shorten(value: object, width: int = 60) -> str:
-    """A value on one line for a message: its repr, cut in the middle to `width` characters."""
-    shown = repr(value)
+    """A value on one line for a message: as files have it, else its repr, cut in the middle to `width`
+    characters."""
+    shown = _spelled(value)
     if len(shown) <= width:
         return shown
     keep = width - 3
     return f"{shown[: keep * 2 // 3]}...{shown[-(keep // 3) :]}"
+
+
+def _spelled(value: object) -> str:
+    """Truth values, null, dates and times as TOML, YAML and JSON write them, all else as Python does."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (date, time)):
+        return value.isoformat().replace("+00:00", "Z")
+    return repr(value)

@@ -66,8 +66,9 @@ def explain(
     on_ask: options.OnAsk = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Say what would become of a call in a run with these flags: which rule decides, and what every
-    other source says. Nothing is run, and no use of an approval is counted."""
+    """Say what would become of a call in a run with these flags, and which rule decides that.
+
+    Every source that speaks is shown. Nothing is run, and no use of an approval is counted."""
     from remit import wiring
     from remit.config.resolve import RunFlags
     from remit.config.settings import load_settings

@@ -293,6 +293,23 @@ def test_faults_of_an_approvals_file(text: str, due: str) -> None:
     assert [str(fault) for fault in caught.value.faults] == [due]
 
 
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("expires = 2030-01-01", "seen 2030-01-01"),
+        ("expires = 12:30:00", "seen 12:30:00"),
+        ("expires = true", "seen true"),
+        ("uses = 2030-01-01T00:00:00Z", "seen 2030-01-01T00:00:00Z"),
+        ("uses = false", "seen false"),
+        ("uses = 'a'", "seen 'a'"),
+    ],
+)
+def test_a_fault_shows_a_value_as_the_file_has_it(line: str, seen: str) -> None:
+    with pytest.raises(Faults) as caught:
+        answers(file(entry('command = "x"', line, tool="shell")))
+    assert seen in str(caught.value)
+
+
 @pytest.mark.parametrize("when", ["2026-12-31", "12:00:00", "'2026-12-31'"])
 def test_an_expiry_is_a_moment(when: str) -> None:
     with pytest.raises(Faults) as caught:
