@@ -134,6 +134,48 @@ def test_trees_show_what_rules_leave(home: Home) -> None:
         assert not outcome["ok"] or "b.md" not in json.dumps(outcome)
 
 
+def test_a_path_denied_to_every_tool_is_seen_by_none(home: Home) -> None:
+    """The example of the help: what one tool may not read no other shows."""
+    home.write("private/a.csv", "needle,b\n1,2\n")
+    home.write("open.md", "needle\n")
+    calls = [
+        call("read_file", path="private/a.csv"),
+        call("analyze_csv", path="private/a.csv"),
+        call("search_files", query="needle"),
+        call("list_files", recursive=True),
+        call("list_files", path="private"),
+    ]
+    task = home.task(prompt="Go", tools={each["tool"]: "auto" for each in calls})
+    flags = ["--deny", "*:path=private/**", "-o", str(home.out)]
+    ran = home.stream("-t", task, "-m", home.script({"calls": calls}, DONE), *flags)
+    assert ran.result == ended(home.out, 0)
+    outcomes = [record["outcome"] for record in journal(home.out, "call_settled")]
+    assert [outcome["ok"] for outcome in outcomes] == [False, False, True, True, False]
+    assert [match["file"] for match in outcomes[2]["data"]["matches"]] == ["open.md"]
+    assert not any(entry["path"].startswith("private/") for entry in outcomes[3]["data"]["entries"])
+    assert {where for _, _, where in denials(ran)} == {"--deny '*:path=private/**'"}
+
+
+def test_a_denying_answer_holds_behind_an_allowing_one(home: Home) -> None:
+    home.write("a.md", "A\n")
+    denying = ENTRY.replace("allow", "deny")
+    answers = home.write("answers.toml", f"version = 1\n{ENTRY}{denying}")
+    task = home.task(prompt="Go", tools={"read_file": "ask"})
+    ran = home.stream("-t", task, "-m", home.script(read("a.md"), DONE), "-a", str(answers), "-o", str(home.out))
+    assert denials(ran) == [("a.md", "approval", f"{answers}:7")]
+
+
+def test_an_escaped_way_out_of_an_allowed_url_is_refused(home: Home) -> None:
+    script = home.script({"calls": [call("fetch_url", url="https://example.org/docs/..%2fsecret")]}, DONE)
+    task = home.task(prompt="Go", tools={"fetch_url": "ask"})
+    flags = ["--allow", "fetch_url:url=https://example.org/docs/**", "-o", str(home.out)]
+    ran = home.stream("-t", task, "-m", script, *flags)
+    assert ran.result == ended(home.out, 0)
+    assert [(resource, source) for resource, source, _ in denials(ran)] == [
+        ("https://example.org/docs/..%2Fsecret", "task")
+    ]
+
+
 def test_an_ask_stops_and_goes_on_with_the_pasted_approvals(home: Home) -> None:
     """What stderr prints is a file; with it the run goes on, and nothing that finished is done again."""
     home.write("a.md", "A\n")
