@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from fakes.cli import REMIT, Home, Ran, ended, journal
+from remit.base.errors import UsageFault
+from remit.commands.stdin import read_stdin
 
 DONE = {"text": "Done."}
 
@@ -177,6 +179,51 @@ def test_input_that_is_no_text(home: Home, data: bytes, said: str) -> None:
     ran = home.run(*arguments(home, ALONE), stdin=data)
     assert ran.code == 2 and not home.out.exists()
     assert "stdin" in ran.result["errors"][0] and said in ran.result["errors"][0]
+
+
+@pytest.mark.parametrize("way", ["stdin", "block", "file", "pipe"])
+def test_a_nul_byte_is_told_with_its_offset(home: Home, way: str) -> None:
+    data = "ü\na\0b".encode()
+    file = home.write("nul.txt", data)
+    flags = {
+        "stdin": ["-"],
+        "block": [ALONE],
+        "file": ["--prompt-file", str(file)],
+        "pipe": ["--prompt-file", "/dev/stdin"],
+    }
+    ran = home.run(*arguments(home, *flags[way]), stdin=b"" if way == "file" else data)
+    assert ran.code == 2 and not home.out.exists()
+    where = {"file": str(file), "pipe": "/dev/stdin"}.get(way, "stdin")
+    assert f"{where}:2: a NUL byte at byte offset 4 (" in ran.result["errors"][0]
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_the_size_of_the_input(tmp_path: Path, required: bool) -> None:
+    for size in (10, 11):
+        (tmp_path / "x").write_bytes(b"x" * size)
+        fd = os.open(tmp_path / "x", os.O_RDONLY)
+        try:
+            if size == 10:
+                assert read_stdin(required=required, ignored=False, fd=fd, max_bytes=10).data == b"x" * 10
+            else:
+                with pytest.raises(UsageFault, match="larger than 10 bytes"):
+                    read_stdin(required=required, ignored=False, fd=fd, max_bytes=10)
+        finally:
+            os.close(fd)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("flags", [["-"], ["--prompt-file", "/dev/stdin"]])
+def test_input_without_end(home: Home, flags: list[str]) -> None:
+    with (
+        subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless,
+        home.started(*arguments(home, *flags), stdin=endless.stdout) as process,
+    ):
+        assert endless.stdout is not None
+        endless.stdout.close()
+        ran = finished(process)
+    assert ran.code == 2 and not home.out.exists()
+    assert "is larger than 268435456 bytes" in ran.result["errors"][0]
 
 
 def test_input_that_cannot_be_read(home: Home) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from remit.base.errors import UsageFault
+from remit.config.resolve import MAX_PROMPT_BYTES
 
 FIRST_BYTE_SECONDS = 5.0
 
@@ -34,12 +35,20 @@ def stdin_reader() -> Callable[[Literal["never", "offered", "whole"]], Stdin]:
     return read
 
 
-def read_stdin(*, required: bool, ignored: bool, fd: int = 0, first_byte_seconds: float = FIRST_BYTE_SECONDS) -> Stdin:
+def read_stdin(
+    *,
+    required: bool,
+    ignored: bool,
+    fd: int = 0,
+    first_byte_seconds: float = FIRST_BYTE_SECONDS,
+    max_bytes: int = MAX_PROMPT_BYTES,
+) -> Stdin:
     """Read standard input by the rule.
 
     required: read to the end whatever it takes (no prompt, `-`, `--stdin`); otherwise the first byte
-    of a pipe is awaited `first_byte_seconds`. ignored: never read. A terminal is never read. Raises
-    UsageFault for what cannot be read, such as a directory.
+    of a pipe is awaited `first_byte_seconds`. ignored: never read. A terminal is never read, and a closed
+    descriptor is empty. Raises UsageFault for more than `max_bytes`, and where reading fails, as it does for
+    a file that is open for writing only. (With a directory there Python itself does not start.)
     """
     if ignored:
         return Stdin(b"", "ignored")
@@ -55,7 +64,7 @@ def read_stdin(*, required: bool, ignored: bool, fd: int = 0, first_byte_seconds
             f"remit: nothing came on stdin within {first_byte_seconds:g} s; going on without it (-n never waits)\n"
         )
         return Stdin(b"", "skipped")
-    data = _read_all(fd)
+    data = _read_all(fd, max_bytes)
     return Stdin(data, "read" if data else "none")
 
 
@@ -64,11 +73,16 @@ def _ready(fd: int, seconds: float) -> bool:
     return bool(readable)
 
 
-def _read_all(fd: int) -> bytes:
-    pieces = []
+def _read_all(fd: int, max_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
     try:
         while piece := os.read(fd, 1 << 20):
             pieces.append(piece)
+            size += len(piece)
+            if size > max_bytes:
+                what = f"standard input is larger than {max_bytes} bytes, the most that is read"
+                raise UsageFault(what, hint="put the file where the tools can read it")
     except OSError as problem:
         what = f"standard input cannot be read: {problem.strerror}"
         raise UsageFault(what, hint="-n never reads it") from None

@@ -24,6 +24,9 @@ from remit.config.task import ARTIFACT_TOOL, OnAsk, OnDeny, Task, ToolEffects, e
 DEFAULT_TICKS = ("list_files", "read_file", "search_files")
 """What a run without task file and without `--tools` offers: reading, on the workspace."""
 
+MAX_PROMPT_BYTES = 256 * 1024 * 1024
+"""Of standard input, and of a prompt file: far more than any model reads, and little enough to hold."""
+
 POLICY_FILE = "policy.toml"
 PROJECT_POLICY_FILE = os.path.join(".remit", POLICY_FILE)
 
@@ -147,9 +150,10 @@ class _Resolve:
         elif flags.prompt is not None:
             text = flags.prompt
         elif flags.prompt_file is not None:
-            text = self._text(flags.prompt_file, None)
+            text = self._text(flags.prompt_file, MAX_PROMPT_BYTES)
             if text is None:
                 return ""
+            self._faults += _nul_faults(text, flags.prompt_file)
         elif task is not None and task.prompt:
             return self._task_prompt(task)
         elif flags.task is not None and self._faults:
@@ -197,7 +201,9 @@ class _Resolve:
         read_stdin: Callable[[StdinWish], StdinRead],
     ) -> RunSpec:
         stdin = read_stdin(wish)
-        data = decode(stdin.data, "stdin", "pipe text, or put the file where the tools can read it")
+        data = decode(stdin.data, "stdin", _NO_TEXT)
+        if faults := _nul_faults(data, "stdin"):
+            raise Faults(faults)
         if prompt is None:
             if not data.strip():
                 raise Faults([Fault("there is no prompt", hint=_PROMPT_WAYS)])
@@ -300,7 +306,7 @@ class _Resolve:
         text = self._text(path, MAX_FILE_BYTES)
         return None if text is None else Source(path, text)
 
-    def _text(self, path: str, max_bytes: int | None) -> str | None:
+    def _text(self, path: str, max_bytes: int) -> str | None:
         """The text of a file the user named, a pipe included; None after a fault."""
         try:
             return self._decoded(read_bytes(path, max_bytes, pipes=True), path)
@@ -316,6 +322,7 @@ class _Resolve:
 
 
 _PROMPT_WAYS = "give one as an argument, with --prompt-file, in a task file, or on standard input"
+_NO_TEXT = "pipe text, or put the file where the tools can read it"
 _DECIDES: dict[str, Decide] = {"auto": "auto", "ask": "ask", "deny": "deny"}
 _ACTING = frozenset({Effect.EXECUTE, Effect.MESSAGE, Effect.SPEND, Effect.AGENT})
 
@@ -329,6 +336,15 @@ def with_stdin_block(prompt: str, data: str) -> str:
         mark = f"stdin-{number}"
     end = "" if data.endswith("\n") else "\n"
     return f"{prompt}\n\n<{mark}>\n{data}{end}</{mark}>"
+
+
+def _nul_faults(text: str, path: str) -> list[Fault]:
+    """A fault for the first NUL of a prompt, as those of task files have one."""
+    at = text.find("\0")
+    if at < 0:
+        return []
+    line, offset = text.count("\n", 0, at) + 1, len(text[:at].encode())
+    return [Fault(f"a NUL byte at byte offset {offset}", f"{path}:{line}", _NO_TEXT)]
 
 
 def _is_text(value: str) -> bool:

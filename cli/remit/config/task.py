@@ -60,8 +60,8 @@ class ExpectKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         str,
         Meta(
             min_length=1,
-            description="JSON Schema file (2020-12, in JSON or YAML) of the answer, relative to the task file. References "
-            "stay within the file; `format` is not asserted.",
+            description="JSON Schema file (2020-12, in JSON or YAML) of the answer, relative to the task file. "
+            "References stay within the file; `format` is not asserted.",
         ),
     ] = ""
     checks: Annotated[

@@ -51,14 +51,16 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "The prompt comes from PROMPT, from `--prompt-file` or from the task file. A prompt on the command line "
             "replaces that of the task. What a pipe or file brings on standard input is appended to it as a marked "
             "block; the first byte of a pipe is awaited for 5 seconds, unless standard input is the prompt or "
-            "`--stdin` is given. A terminal is never read, and `-n` reads nothing, which suits loops.",
+            "`--stdin` is given. A terminal is never read, and `-n` reads nothing, which suits loops. Both standard "
+            "input and a prompt file are UTF-8 text without NUL bytes, of at most 256 MiB.",
             _RUN_FORMS,
             "Models are written PROVIDER/NAME. `openai/NAME` is any server that speaks the Chat Completions API, see "
             "ENVIRONMENT. `local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays "
             "the answers of a script, `replay/FILE` those of a run that was recorded with `--record`.",
             "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
             "such as 1MiB where bytes are meant, or `none`.",
-            "A check of the task runs in the workspace, with the directory of artifacts in the variable `REMIT_OUT`.",
+            "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
+            "variable `REMIT_OUT`: `sh -c 'test -s \"$REMIT_OUT/report.md\"'`.",
         ),
         examples=(
             Example(
