@@ -76,7 +76,8 @@ def test_a_file_that_is_gone(home: Home) -> None:
 
 def test_reload_takes_limits_and_promises_of_the_task_as_it_is_now(home: Home) -> None:
     stopped(home)
-    home.task(tools={"list_files": "auto", "read_file": "auto"}, limits={"turns": 9}, expect={"artifacts": ["r.md"]})
+    ticks = dict.fromkeys(("list_files", "read_file", "write_artifact"), "auto")
+    home.task(tools=ticks, limits={"turns": 9}, expect={"artifacts": ["r.md"]})
     ran = resumed(home, "--reload")
     assert ran.result == ended(home.out, 3)
     assert ran.result["unmet"] == ["artifact r.md was not written"]
