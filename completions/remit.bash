@@ -141,7 +141,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume task policy runs memory tools events completion man task.5 policy.5 approvals events.7 tools.7'
+        kind='= remit run resume task policy runs memory tools events completion man task.5 script policy.5 approvals events.7 tools.7'
         ;;
     esac
 }

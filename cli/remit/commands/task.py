@@ -139,5 +139,5 @@ def _how_to_run(directory: str, task_file: str, written: list[str]) -> str:
     lines = [f"wrote {directory}: {', '.join(written)}"]
     if SCRIPT_FILE in written:
         script = shlex.quote("scripted/" + os.path.join(directory, SCRIPT_FILE))
-        lines += ["run it by its script, without a model:", f"  {run} -m {script}"]
+        lines += ["run it by its script, without a model (remit man script):", f"  {run} -m {script}"]
     return "\n".join([*lines, "run it with a model:", f"  {run} -m PROVIDER/MODEL"])

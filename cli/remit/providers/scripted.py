@@ -44,25 +44,39 @@ _Repeat = Annotated[int, msgspec.Meta(ge=1, le=MAX_REPEAT)]
 
 
 class ScriptCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """arguments: the call's arguments. raw: instead of them, the text a model might write, valid or not.
-    expect_result: what the result has to hold: a mapping is compared key by key, a list whole or, as a
-    mapping, by index; any other text has to occur in the result."""
+    """A call of a tool."""
 
-    tool: str
-    arguments: dict[str, Any] | None = None
-    raw: str | None = None
-    id: str | None = None
-    expect_result: Any = msgspec.UNSET
+    tool: Annotated[str, msgspec.Meta(description="The tool.")]
+    arguments: Annotated[
+        dict[str, Any] | None, msgspec.Meta(description="The arguments of the call. Default: none.")
+    ] = None
+    raw: Annotated[
+        str | None,
+        msgspec.Meta(description="Instead of `arguments` the text that a model might write, valid JSON or not."),
+    ] = None
+    id: Annotated[
+        str | None, msgspec.Meta(description="The id of the call. Default: `call_` with the numbers of turn and call.")
+    ] = None
+    expect_result: Annotated[
+        Any,
+        msgspec.Meta(
+            description="What the result of the call has to hold, or the run ends with exit code 5. A mapping is "
+            "compared key by key, and a list as a whole or, by a mapping with indices as keys, item by item; numbers "
+            "are exact. A text that is no JSON has to occur in the result. Default: anything."
+        ),
+    ] = msgspec.UNSET
 
     def text(self) -> str:
         return msgspec.json.encode(self.arguments or {}).decode() if self.raw is None else self.raw
 
 
 class ScriptUsage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    input: _Tokens = 0
-    output: _Tokens = 0
-    cache_read: _Tokens = 0
-    cache_write: _Tokens = 0
+    """Tokens that a turn counts for."""
+
+    input: Annotated[_Tokens, msgspec.Meta(description="Tokens read.")] = 0
+    output: Annotated[_Tokens, msgspec.Meta(description="Tokens written.")] = 0
+    cache_read: Annotated[_Tokens, msgspec.Meta(description="Tokens read from a cache.")] = 0
+    cache_write: Annotated[_Tokens, msgspec.Meta(description="Tokens written to a cache.")] = 0
 
 
 ErrorKind = Literal[
@@ -78,12 +92,16 @@ ErrorKind = Literal[
 
 
 class ScriptError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The turn fails. after_text: text that arrives before it does. reset_at: ISO 8601, for the busy kinds."""
+    """A failure in place of an answer."""
 
-    kind: ErrorKind
-    message: str = ""
-    reset_at: str = ""
-    after_text: str = ""
+    kind: Annotated[
+        ErrorKind, msgspec.Meta(description="What fails; `rate_limited` and `overloaded` end as `busy`, exit code 6.")
+    ]
+    message: Annotated[str, msgspec.Meta(description="What the model's server says.")] = ""
+    reset_at: Annotated[
+        str, msgspec.Meta(description="For these two kinds when to try again, in ISO 8601: 2026-12-31T00:00:00Z.")
+    ] = ""
+    after_text: Annotated[str, msgspec.Meta(description="Text that arrives before it fails.")] = ""
 
     def fault(self) -> ProviderFault:
         what = f"scripted: {self.message or f'the script has an error of kind {self.kind} here'}"
@@ -93,34 +111,45 @@ class ScriptError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer. delay: seconds before it. repeat: how many times in a row. expect_prompt: text that
-    the last user message has to hold. stop: why it stops, when that is not what its calls say."""
+    """One answer of the model."""
 
-    text: str = ""
-    thinking: str = ""
-    calls: tuple[ScriptCall, ...] = ()
-    usage: ScriptUsage = ScriptUsage()
-    stop: StopReason | None = None
-    delay: _Seconds = 0.0
-    repeat: _Repeat = 1
-    error: ScriptError | None = None
-    expect_prompt: str = ""
+    text: Annotated[str, msgspec.Meta(description="What it says.")] = ""
+    thinking: Annotated[str, msgspec.Meta(description="What it thinks before.")] = ""
+    calls: Annotated[
+        tuple[ScriptCall, ...], msgspec.Meta(description="The tools it calls. A turn without calls ends the run.")
+    ] = ()
+    usage: Annotated[ScriptUsage, msgspec.Meta(description="The tokens it counts for.")] = ScriptUsage()
+    stop: Annotated[
+        StopReason | None,
+        msgspec.Meta(description="Why it stops. Default: `tool_use` with calls, `end_turn` without."),
+    ] = None
+    delay: Annotated[_Seconds, msgspec.Meta(description="Seconds before it.")] = 0.0
+    repeat: Annotated[_Repeat, msgspec.Meta(description="How many times in a row it is given.")] = 1
+    error: Annotated[ScriptError | None, msgspec.Meta(description="A failure in place of the answer.")] = None
+    expect_prompt: Annotated[
+        str,
+        msgspec.Meta(
+            description="Text that the last message of the user has to hold, or the run ends with exit code 5."
+        ),
+    ] = ""
 
 
 class ScriptPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """US dollars per million tokens."""
 
-    input: _Seconds
-    output: _Seconds
+    input: Annotated[_Seconds, msgspec.Meta(description="US dollars per million tokens read.")]
+    output: Annotated[_Seconds, msgspec.Meta(description="US dollars per million tokens written.")]
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A script file. model: the name the run shows. price: so that a run in money can be tried."""
+    """A script file."""
 
-    version: Literal[1]
-    turns: Annotated[tuple[ScriptTurn, ...], msgspec.Meta(min_length=1)]
-    model: str = NAME
-    price: ScriptPrice | None = None
+    version: Annotated[Literal[1], msgspec.Meta(description="Version of this format.")]
+    turns: Annotated[tuple[ScriptTurn, ...], msgspec.Meta(min_length=1, description="The answers, in their order.")]
+    model: Annotated[str, msgspec.Meta(description="The name of the model that the run shows.")] = NAME
+    price: Annotated[
+        ScriptPrice | None, msgspec.Meta(description="What it costs, so that a limit in money can be tried.")
+    ] = None
 
 
 def read_script(source: str | Document) -> tuple[Script, Document]:

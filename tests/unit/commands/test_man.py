@@ -8,6 +8,7 @@ import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -27,6 +28,7 @@ from remit.policy import answers, rules
 from remit.policy.answers import load_answers
 from remit.policy.load import load_rules
 from remit.policy.patterns import Place
+from remit.providers.scripted import Script, ScriptCall, ScriptError, ScriptPrice, ScriptTurn, ScriptUsage
 from remit.stream.schema import events_schema
 from remit.tools.registry import all_tools, tool_effects
 
@@ -93,6 +95,18 @@ def test_the_task_page_has_every_key() -> None:
             assert f"    {name}.{below} (" in page
     assert "    inputs.NAME.default (string | integer | number | boolean)" in page
     assert "    tools.NAME.hosts (list of strings)" in page
+
+
+def test_the_script_page_has_every_key_with_its_meaning() -> None:
+    page = plain(PAGES["remit-script.5"]())
+    places = {"": Script, "price.": ScriptPrice, "turns[].": ScriptTurn, "turns[].calls[].": ScriptCall}
+    places |= {"turns[].usage.": ScriptUsage, "turns[].error.": ScriptError}
+    for before, struct in places.items():
+        for name, type_ in get_type_hints(struct, include_extras=True).items():
+            if name in struct.__struct_fields__:
+                assert f"    {before}{name} (" in page
+                assert any(getattr(note, "description", None) for note in get_args(type_)), name
+    assert "turns[].repeat (integer from 1 to 10000)" in page and "Default 1." in page
 
 
 @pytest.mark.parametrize(
@@ -373,7 +387,7 @@ def test_plain_text_keeps_its_width() -> None:
     for file, build in PAGES.items():
         for line in plain(build()).splitlines()[4:]:
             # Lines of code and the words that items are about stay as they are.
-            as_it_is = line.startswith("        ") or re.match(r"    [\w.]+ \(", line)
+            as_it_is = line.startswith("        ") or re.match(r"    [\w.\[\]]+ \(", line)
             assert len(line) <= 78 or as_it_is, (file, line)
 
 

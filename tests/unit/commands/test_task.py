@@ -92,7 +92,7 @@ def test_new_copies_an_example_and_says_how_to_run_it(tmp_path: Path, examples: 
     said = started(str(target), "sales-report", examples)
     assert said.splitlines() == [
         f"wrote {target}: data/sales.csv, script.yaml, task.yaml",
-        "run it by its script, without a model:",
+        "run it by its script, without a model (remit man script):",
         f"  remit run -t '{target}/task.yaml' -m 'scripted/{target}/script.yaml'",
         "run it with a model:",
         f"  remit run -t '{target}/task.yaml' -m PROVIDER/MODEL",

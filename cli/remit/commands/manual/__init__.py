@@ -14,6 +14,7 @@ def _formats(name: str) -> Page:
 
     made: dict[str, Callable[[], Page]] = {
         "task": formats.task_page,
+        "script": formats.script_page,
         "policy": formats.policy_page,
         "approvals": formats.approvals_page,
     }
@@ -36,7 +37,7 @@ def _command(name: str) -> Page:
 PAGES: dict[str, Callable[[], Page]] = {
     "remit.1": partial(_command, "remit"),
     **{f"remit-{name}.1": partial(_command, name) for name in COMMANDS},
-    **{f"remit-{name}.5": partial(_formats, name) for name in ("task", "policy", "approvals")},
+    **{f"remit-{name}.5": partial(_formats, name) for name in ("task", "script", "policy", "approvals")},
     **{f"remit-{name}.7": partial(_references, name) for name in ("events", "tools")},
 }
 """By name of the file, such as `remit-task.5`."""

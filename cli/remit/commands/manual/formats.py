@@ -42,6 +42,25 @@ TASK_CHECKS = (
     "`sh -c 'test -s \"$REMIT_OUT/report.md\"'` looks at one.",
 )
 
+SCRIPT_EXAMPLE = """\
+version: 1
+turns:
+  - text: I look at the table.
+    calls:
+      - tool: analyze_csv
+        arguments: {path: sales.csv}
+        expect_result:
+          ok: true
+          data:
+            rows: 2
+            columns:
+              "1": {name: units, sum: 30}
+  - calls:
+      - tool: write_artifact
+        arguments: {name: report.md, content: "30 units were sold."}
+  - text: The report is written.
+"""
+
 POLICY_EXAMPLE = """\
 version = 1
 
@@ -171,30 +190,64 @@ def _keys(schema: Mapping[str, Any], definitions: Mapping[str, Any], before: str
     for name, key in schema.get("properties", {}).items():
         path = before + name
         yield _key(path, key, definitions, name in schema.get("required", ()))
-        inner = _definition(key, definitions)
-        if inner is not None:
-            yield from _keys(inner, definitions, f"{path}.")
-        values = key.get("additionalProperties")
-        for each in values.get("anyOf", [values]) if isinstance(values, dict) else ():
-            inner = _definition(each, definitions)
-            if inner is not None:
-                yield from _keys(inner, definitions, f"{path}.NAME.")
+        for below, each in (
+            (f"{path}.", key),
+            (f"{path}.NAME.", key.get("additionalProperties")),
+            (f"{path}[].", key.get("items")),
+        ):
+            for inner in _definitions(each, definitions):
+                yield from _keys(inner, definitions, below)
 
 
 def _key(path: str, key: Mapping[str, Any], definitions: Mapping[str, Any], required: bool) -> Item:
     term = (bold(path), Span(f" ({type_words(key, definitions)}{', required' if required else ''})"))
     text = key.get("description", "")
-    default = default_words(key)
+    default = "" if isinstance(key.get("default"), (dict, tuple)) else default_words(key)
     if default and "Default" not in text:
         text = f"{text} Default {default}."
     return Item(term, (Para(text),))
 
 
-def _definition(key: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    if "$ref" not in key:
-        return None
-    found: Mapping[str, Any] = definitions[key["$ref"].rsplit("/", 1)[1]]
-    return found
+def _definitions(key: Any, definitions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The definitions that a key may stand for."""
+    for each in key.get("anyOf", [key]) if isinstance(key, dict) else ():
+        if "$ref" in each:
+            yield definitions[each["$ref"].rsplit("/", 1)[1]]
+
+
+def script_page() -> Page:
+    """remit-script(5)."""
+    import msgspec
+
+    from remit.providers.scripted import Script
+
+    _, definitions = msgspec.json.schema_components((Script,), ref_template="#/$defs/{name}")
+    return Page(
+        "remit-script",
+        5,
+        "scripts that play the model",
+        (
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "`-m scripted/FILE` plays the answers of a script in place of a model: for trying a task "
+                        "without a key, and for tests. Tools, rules and limits are real. A script is written in YAML "
+                        "or TOML, by the ending of its name; unknown keys and keys given twice are errors."
+                    ),
+                    Para(
+                        "Each request of the run gets the next turn. The run ends with the verdict `provider`, exit "
+                        "code 5, when a result or a prompt is not what the script expects, and when the run goes on "
+                        "after the last turn: an unnoticed change of the input cannot become a wrong report. A run "
+                        "that is resumed goes on at the turn that is due."
+                    ),
+                ),
+            ),
+            Section("KEYS", tuple(_keys(definitions["Script"], definitions, ""))),
+            Section("EXAMPLE", (Para("With two rows in sales.csv, of 10 and 20 units:"), Code(SCRIPT_EXAMPLE))),
+            Section("SEE ALSO", (Para("remit-run(1), remit-task(1), remit-task(5), remit-tools(7)"),)),
+        ),
+    )
 
 
 def policy_page() -> Page:

@@ -44,7 +44,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
                 "A pipe, in a script that looks at the exit code:", "git diff | remit run 'Review this.' > review.txt"
             ),
         ),
-        see=("remit-task(5)", "remit-policy(5)", "remit-approvals(5)", "remit-tools(7)", "remit-events(7)"),
+        see=(
+            *("remit-task(5)", "remit-script(5)", "remit-policy(5)", "remit-approvals(5)"),
+            *("remit-tools(7)", "remit-events(7)"),
+        ),
     ),
     "run": CommandText(
         description=(
@@ -56,7 +59,8 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             _RUN_FORMS,
             "Models are written PROVIDER/NAME. `openai/NAME` is any server that speaks the Chat Completions API, see "
             "ENVIRONMENT. `local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays "
-            "the answers of a script, `replay/FILE` those of a run that was recorded with `--record`.",
+            "the answers of a script, see remit-script(5), `replay/FILE` those of a run that was recorded with "
+            "`--record`.",
             "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
             "such as 1MiB where bytes are meant, or `none`.",
             "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
@@ -97,7 +101,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             Example("A task to begin with:", "remit task new weekly --example sales-report"),
             Example("Give an editor the schema:", "remit task schema > task.schema.json"),
         ),
-        see=("remit-run(1)", "remit-task(5)"),
+        see=("remit-run(1)", "remit-task(5)", "remit-script(5)"),
     ),
     "policy": CommandText(
         examples=(
@@ -193,4 +197,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ("DIR/events.jsonl", "The events, see remit-events(7)."),
     ("DIR/decisions.jsonl", "Every decision on a call, with the rule that made it."),
     ("DIR/artifacts/, DIR/artifacts.json", "The artifacts, and their list with sizes and digests."),
+    ("DIR/calls/CALL/", "The copy that each call kept of the artifact it wrote, also of one that was replaced since."),
+    ("DIR/earlier/RUN-ID/", "A run that lay here before, moved there whole when a new one took the directory."),
+    ("DIR/lock", "Held while a process works on the run; it stays behind."),
 )
