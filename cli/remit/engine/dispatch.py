@@ -4,7 +4,6 @@ settled in call order."""
 from __future__ import annotations
 
 import asyncio
-import difflib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -382,6 +381,8 @@ class Dispatch:
     def _unknown(self, name: str) -> str:
         if name in self._withheld:
             return f"{name} is not offered in this run: {self._withheld[name]}; go on without it and say so"
+        import difflib
+
         close = difflib.get_close_matches(name, list(self._tools), 1)
         guess = f"; did you mean {close[0]}?" if close else ""
         return f"there is no tool {name[:80]!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}{guess}"

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -19,8 +20,18 @@ from remit.base.records import Record
 from remit.base.text import scrub_tree
 from remit.store.durable import environment_fault, sync_directory, telling, write_all
 
-_KNOWN = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
-_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Record]:
+    """Made when a journal is read: a new run only writes."""
+    return msgspec.json.Decoder(Record)
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
+
+
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -134,7 +145,7 @@ def _decode(path: str, number: int, line: bytes) -> Record | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        return _decoder.decode(line)
+        return _decoder().decode(line)
     except msgspec.ValidationError as problem:
         raise _unfit(path, number, line, problem) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -145,7 +156,7 @@ def _unfit(path: str, number: int, line: bytes, problem: msgspec.ValidationError
     """The fault of a line that is JSON, but no record of ours."""
     seen: Any = msgspec.json.decode(line)
     kind = seen.get("type") if isinstance(seen, dict) else None
-    if isinstance(kind, str) and kind not in _KNOWN:
+    if isinstance(kind, str) and kind not in _known():
         return UsageFault(
             f"record type {kind!r} is not known to this version",
             where=f"{path}:{number}",

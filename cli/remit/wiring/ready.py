@@ -33,7 +33,6 @@ from remit.providers.catalog import NO_MODEL_MESSAGE, open_provider, placed
 from remit.store.journal import FileJournal, read_journal
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
-from remit.stream.reader import read_log
 from remit.stream.writer import EventLog, encode_line
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.offer import Offer, current_directory, load_approvals, load_rules, offer_tools
@@ -114,6 +113,8 @@ def catch_up(directory: RunDir, records: Sequence[Record], ports: Ports) -> None
     ended = _ended(records)
     if ended is not None and directory.status.status == "running":
         StatusFollower(directory, ports.clock)(ended)
+    from remit.stream.reader import read_log  # a new run has nothing to read
+
     log = read_log(directory.events_path)
     events = EventLog(directory.events_path)
     try:
