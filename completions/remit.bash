@@ -42,7 +42,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='list show' flags='-h --help'
         ;;
     'runs list')
-        children='' flags='--json -n --number -h --help'
+        children='' flags='--json -n --number --all -h --help'
         ;;
     'runs show')
         children='' flags='--json -h --help'
@@ -63,7 +63,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='-t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'events')
-        children='' flags='--schema -h --help'
+        children='' flags='-h --help'
         ;;
     'completion')
         children='' flags='-h --help'

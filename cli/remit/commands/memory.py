@@ -9,7 +9,7 @@ from typing import Literal
 import typer
 
 from remit.base.text import visible
-from remit.store.memory import MemoryProposals, Proposal
+from remit.store.memory import MemoryProposals, Proposal, Status
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -55,8 +55,17 @@ def reject(
 
 
 def _decide(ids: list[str], status: Literal["accepted", "rejected"]) -> None:
-    for proposal in _store().decide(ids, status):
-        typer.echo(f"{status} {proposal.id}: {visible(' '.join(proposal.text.split()))[:80]}")
+    store = _store()
+    before = {proposal.id: proposal.status for proposal in store.read(decided=True)}
+    for proposal in store.decide(ids, status):
+        text = visible(" ".join(proposal.text.split()))[:80]
+        typer.echo(f"{_change(proposal.id, before.get(proposal.id, 'proposed'), status)}: {text}")
+
+
+def _change(ident: str, before: Status, status: Status) -> str:
+    if before == status:
+        return f"{ident} was {status} already"
+    return f"{status} {ident}" + ("" if before == "proposed" else f", which was {before}")
 
 
 def described(proposal: Proposal) -> str:

@@ -79,16 +79,21 @@ class RunReport(msgspec.Struct, kw_only=True):
 def list_(
     json: bool = typer.Option(False, "--json", help="Print a JSON array."),
     number: int = typer.Option(20, "-n", "--number", min=1, metavar="N", help="At most so many, newest first."),
+    everything: bool = typer.Option(False, "--all", help="Also those whose directory is gone."),
 ) -> None:
     """List runs, newest first."""
-    entries = list_runs(_state_dir(), number)
+    entries, hidden = (list_runs(_state_dir(), number), 0) if everything else there(_state_dir(), number)
+    if hidden:
+        what = "1 run whose directory is" if hidden == 1 else f"{hidden} runs whose directories are"
+        typer.echo(f"{what} gone: not shown, --all does", err=True)
     if json:
         from remit.stream.writer import pretty_json
 
         typer.echo(pretty_json(entries))
         return
     if not entries:
-        typer.echo("no runs yet", err=True)
+        if not hidden:
+            typer.echo("no runs yet", err=True)
         return
     for line in table(entries):
         typer.echo(line)
@@ -110,6 +115,18 @@ def show(
         typer.echo(visible(line))
     for line in approvals_file(report.approvals):
         typer.echo(visible(line, keep="\n"))
+
+
+def there(state_dir: str, number: int) -> tuple[list[RunEntry], int]:
+    """The newest `number` runs that have their directory, and how many were passed over for want of it."""
+    seen = number
+    while True:
+        entries = list_runs(state_dir, seen)
+        found = [place for place, entry in enumerate(entries) if entry.status is not None][:number]
+        if len(found) == number or len(entries) < seen:
+            looked_at = found[-1] + 1 if len(found) == number else len(entries)
+            return [entries[place] for place in found], looked_at - len(found)
+        seen *= 2
 
 
 def table(entries: Sequence[RunEntry]) -> list[str]:

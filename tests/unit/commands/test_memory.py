@@ -80,12 +80,34 @@ def test_decided_proposals_are_listed_only_with_all(store: MemoryProposals, caps
     assert run_app(["memory", "accept", first, second]) == 0
     assert capsys.readouterr().out == f"accepted {first}: fact 0\naccepted {second}: fact 1\n"
     assert run_app(["memory", "reject", second[:7]]) == 0
-    assert capsys.readouterr().out == f"rejected {second}: fact 1\n"
+    assert capsys.readouterr().out == f"rejected {second}, which was accepted: fact 1\n"
     run_app(["memory", "proposals"])
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[::3]] == [third]
     run_app(["memory", "proposals", "--all"])
     shown = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[::3]]
     assert shown == [[first, "accepted"], [second, "rejected"], [third, "proposed"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "verb", "said"),
+    [
+        ("proposed", "accept", "accepted {}: fact"),
+        ("accepted", "accept", "{} was accepted already: fact"),
+        ("rejected", "accept", "accepted {}, which was rejected: fact"),
+        ("proposed", "reject", "rejected {}: fact"),
+        ("accepted", "reject", "rejected {}, which was accepted: fact"),
+        ("rejected", "reject", "{} was rejected already: fact"),
+    ],
+)
+def test_a_decision_tells_what_it_changed(
+    store: MemoryProposals, capsys: pytest.CaptureFixture[str], before: str, verb: str, said: str
+) -> None:
+    ident = propose(store, "t1.c1", "fact")
+    if before != "proposed":
+        store.decide([ident], "accepted" if before == "accepted" else "rejected")
+    assert run_app(["memory", verb, ident]) == 0
+    assert capsys.readouterr().out == said.format(ident) + "\n"
+    assert [each.status for each in store.read(decided=True)] == [f"{verb}ed"]
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])

@@ -97,13 +97,43 @@ def test_runs_are_listed_in_columns_newest_first(
     make(state, THREE, [], str(tmp_path / "gone"))
     (tmp_path / "gone").rename(tmp_path / "moved")
 
-    assert run_app(["runs", "list"]) == 0
+    assert run_app(["runs", "list", "--all"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "RUN                     STATUS  STARTED (UTC)        TOOK     MODEL          NAME",
         f"{THREE}  gone    -                    -        -              {tmp_path}/gone",
         f"{TWO}  unmet   1970-01-01 00:16:40  2:07:41  m              x\\x1b]0;pwned\\x07\\x9b\\u202e\\n",
         f"{ONE}  done    1970-01-01 00:16:40  3.2 s    scripted/demo  weekly",
     ]
+
+
+def test_runs_that_are_gone_are_hidden_and_counted(
+    state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(7):
+        run_id = f"20260101-000000-{number:06x}"
+        make(state, run_id, [], str(tmp_path / str(number)))
+        if number in (1, 4, 5, 6):
+            (tmp_path / str(number)).rename(tmp_path / f"moved{number}")
+
+    def listed(*flags: str) -> tuple[list[int], str]:
+        assert run_app(["runs", "list", "--json", *flags]) == 0
+        out, err = capsys.readouterr()
+        return [int(each["run_id"][-6:]) for each in json.loads(out)], err
+
+    assert listed() == ([3, 2, 0], "4 runs whose directories are gone: not shown, --all does\n")
+    assert listed("-n", "1") == ([3], "3 runs whose directories are gone: not shown, --all does\n")
+    assert listed("-n", "3") == ([3, 2, 0], "4 runs whose directories are gone: not shown, --all does\n")
+    assert listed("--all") == ([6, 5, 4, 3, 2, 1, 0], "")
+    assert listed("--all", "-n", "4") == ([6, 5, 4, 3], "")
+    (tmp_path / "moved6").rename(tmp_path / "6")
+    assert listed("-n", "1") == ([6], "")
+
+
+def test_only_gone_runs_are_said(state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(state, ONE, [], str(tmp_path / "gone"))
+    (tmp_path / "gone").rename(tmp_path / "moved")
+    assert run_app(["runs", "list"]) == 0
+    assert capsys.readouterr() == ("", "1 run whose directory is gone: not shown, --all does\n")
 
 
 def test_the_list_is_bounded(state: str, capsys: pytest.CaptureFixture[str]) -> None:
