@@ -139,8 +139,11 @@ def _drain(descriptor: int, path: str, max_bytes: int | None, pipes: bool) -> by
 def _unopened(path: str, problem: OSError | ValueError) -> Fault:
     if isinstance(problem, ValueError):
         return Fault(f"{shorten(path)} is not a file name")
+    if problem.errno == errno.ENOENT and os.path.islink(path):
+        return Fault("this link leads to no file", path, "remove it, or put the file there")
     if problem.errno == errno.ENOENT:
-        return Fault("there is no such file", path or "''", "paths are taken from the current directory")
+        hint = "" if os.path.isabs(path) else "paths are taken from the current directory"
+        return Fault("there is no such file", path or "''", hint)
     return Fault(f"the file cannot be opened: {problem.strerror}", path)
 
 

@@ -17,12 +17,31 @@ def read_toml(text: str, path: str) -> Any:
         return tomli.loads(text)
     except tomli.TOMLDecodeError as problem:
         message = _first_lower(getattr(problem, "msg", None) or str(problem))
+        if _TWICE.match(message):
+            raise Faults([_given_twice(text[: problem.pos], path)]) from None
         raise Faults([Fault(f"not valid TOML: {message}", f"{path}:{getattr(problem, 'lineno', 1)}")]) from None
     except RecursionError:
         raise Faults([Fault("values are nested too deep", f"{path}:1")]) from None
     except ValueError:
         # An integer of thousands of digits passes the grammar and fails in int().
         raise Faults([Fault("a number has too many digits", f"{path}:1")]) from None
+
+
+_TWICE = re.compile(r"cannot overwrite|cannot declare|cannot mutate|duplicate inline")
+"""How the parser speaks of a key that there is already."""
+
+
+def _given_twice(text: str, path: str) -> Fault:
+    """The fault of a text that ends in a key which stands in it before."""
+    from remit.config.document import spell
+
+    scan = _Scan(text)
+    scan.statements()
+    place, line = scan.last
+    earlier = [place[:end] for end in range(len(place), 0, -1) if scan.lines.get(place[:end], line) != line]
+    key = earlier[0] if earlier else place
+    hint = f"first on line {scan.lines[key]}" if earlier else ""
+    return Fault(f"the key `{spell(key)}` is given twice", f"{path}:{line}", hint)
 
 
 def _first_lower(text: str) -> str:
@@ -47,13 +66,16 @@ _TOKEN = re.compile(
 
 
 class _Scan:
-    """A walk over the tokens of a text that is known to be valid TOML."""
+    """A walk over the tokens of a text that is valid TOML, or the start of one. last: the key of the last
+    statement and its line."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str, int]] = []
         self._at = 0
         self._arrays: dict[Keys, int] = {}
         self.lines: Lines = {}
+        self.last: tuple[Keys, int] = ((), 1)
+        self._cut = False
         line = 1
         for match in _TOKEN.finditer(text):
             kind, written = match.lastgroup or "", match[0]
@@ -113,6 +135,7 @@ class _Scan:
                 self.lines.setdefault(place, line)
         while self._is("]"):
             self._at += 1
+        self.last = (parts, line)
         return place
 
     def _pair(self, table: Keys) -> None:
@@ -123,9 +146,12 @@ class _Scan:
         for part in self._key():
             place = (*place, part)
             self.lines.setdefault(place, line)
+        self.last = (place, line)
         if self._is("="):
             self._at += 1
             self._value(place)
+        if not self._cut:
+            self.last = (place, line)
         if self._at == start:
             self._at += 1
 
@@ -144,6 +170,7 @@ class _Scan:
         while True:
             self._skip_newlines()
             if self._peek()[0] == "end":
+                self._cut = True
                 return
             if self._is("]"):
                 self._at += 1
@@ -162,6 +189,7 @@ class _Scan:
         while True:
             self._skip_newlines()
             if self._peek()[0] == "end":
+                self._cut = True
                 return
             if self._is("}"):
                 self._at += 1

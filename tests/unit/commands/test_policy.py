@@ -93,7 +93,7 @@ def test_check_tells_the_faults_of_all_files(tmp_path: Path) -> None:
         checked([bad, good, missing], EFFECTS, PLACE)
     assert [str(fault) for fault in caught.value.faults] == [
         f"{bad}:2: `rule[0].why` is missing",
-        f"{missing}: there is no such file (paths are taken from the current directory)",
+        f"{missing}: there is no such file",
     ]
     Path(bad).write_text(RULES.replace('"a.md"', '"drafts/b.md"'))
     with pytest.raises(Faults) as caught:

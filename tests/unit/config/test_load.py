@@ -361,7 +361,17 @@ def test_toml_lines_with_crlf() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a = 1\na = 2\n", "f.toml:2: not valid TOML: cannot overwrite a value"),
+        ("a = 1\na = 2\n", "f.toml:2: the key `a` is given twice (first on line 1)"),
+        ('a = 1\nb = 2\na = """\n\n"""\n', "f.toml:3: the key `a` is given twice (first on line 1)"),
+        ("a = 1\na = {b = 2}\n", "f.toml:2: the key `a` is given twice (first on line 1)"),
+        ("[t]\nx = 1\n[u]\n[t]\n", "f.toml:4: the key `t` is given twice (first on line 1)"),
+        ("[t]\nx = 1\ny = 1\nx = 2\n", "f.toml:4: the key `t.x` is given twice (first on line 2)"),
+        ("[[t]]\nx = 1\n[[t]]\nx = 1\nx = 2\n", "f.toml:5: the key `t[1].x` is given twice (first on line 4)"),
+        ("[t]\nx = 1\n[t.x]\n", "f.toml:3: the key `t.x` is given twice (first on line 2)"),
+        ("a = 1\na.b = 2\n", "f.toml:2: the key `a` is given twice (first on line 1)"),
+        ("a = {b = 1, b = 2}\n", "f.toml:1: the key `a.b` is given twice"),
+        ('"a b" = 1\n"a b" = 2\n', "f.toml:2: the key `'a b'` is given twice (first on line 1)"),
+        ("x = [1]\n[[x]]\n", "f.toml:2: the key `x` is given twice (first on line 1)"),
         ("a = 1\nb = \n", "f.toml:2: not valid TOML: invalid value"),
         ("a = " + "9" * 5000, "f.toml:1: a number has too many digits"),
         ("a = " + "[" * 5000, "f.toml:1: values are nested too deep"),
@@ -395,8 +405,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
-    assert said("none.yaml") == "DIR/none.yaml: there is no such file (paths are taken from the current directory)"
-    assert said("none.txt") == "DIR/none.txt: there is no such file (paths are taken from the current directory)"
+    assert said("none.yaml") == "DIR/none.yaml: there is no such file"
+    assert said("none.txt") == "DIR/none.txt: there is no such file"
+    (tmp_path / "dangling.yaml").symlink_to("gone")
+    assert said("dangling.yaml") == "DIR/dangling.yaml: this link leads to no file (remove it, or put the file there)"
     assert said("d.yaml") == "DIR/d.yaml: this is a directory, not a file"
     assert said("pipe.yaml") == "DIR/pipe.yaml: this is not a regular file"
     assert said("loop.yaml") == "DIR/loop.yaml: the file cannot be opened: Too many levels of symbolic links"
@@ -404,6 +416,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert said("latin.yaml") == (
         "DIR/latin.yaml:2: not valid UTF-8: byte 0xe9 at byte offset 11 (save the file as UTF-8)"
     )
+    with pytest.raises(Faults, match=r"no such file \(paths are taken from the current directory\)"):
+        read("none.yaml")
     with pytest.raises(Faults, match="is not a file name"):
         read("a\0b.yaml")
 

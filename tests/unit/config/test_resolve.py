@@ -367,7 +367,7 @@ def test_rule_files_that_cannot_be_read(desk: Desk, monkeypatch: pytest.MonkeyPa
     where = " (paths are taken from the current directory)"
     assert found == [
         "config/policy.toml:1: not valid UTF-8: byte 0xff at byte offset 0 (save the file as UTF-8)",
-        f".remit/policy.toml: there is no such file{where}",
+        ".remit/policy.toml: this link leads to no file (remove it, or put the file there)",
         f"none.toml: there is no such file{where}",
         "config: this is a directory, not a file",
         "-p: the file's name is empty",

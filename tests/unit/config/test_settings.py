@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     assert faults_of(tmp_path) == ["remit.toml: this is a directory, not a file"]
     (tmp_path / "remit.toml").rmdir()
     (tmp_path / "remit.toml").symlink_to("gone")
-    assert faults_of(tmp_path)[0].startswith("remit.toml: there is no such file")
+    assert faults_of(tmp_path)[0].startswith("remit.toml: this link leads to no file (")
     (tmp_path / "remit.toml").unlink()
     write(tmp_path, "model = \n")
     assert faults_of(tmp_path, REMIT_MODEL="x/") == [
