@@ -149,21 +149,6 @@ def normal_host(host: str) -> str:
     return _host(host, host)
 
 
-def host_matches(host: str, pattern: str) -> bool:
-    """Whether `pattern` covers `host`: a domain covers itself and its subdomains, `*.domain` only
-    those, an address only itself. False when either is no host; check patterns with `normal_host`
-    where they are read.
-    """
-    below_only = pattern.startswith("*.")
-    try:
-        seen, wanted = normal_host(host), normal_host(pattern.removeprefix("*."))
-    except Failure:
-        return False
-    if seen == wanted:
-        return not below_only
-    return seen.endswith(f".{wanted}") and not _is_address(seen)
-
-
 # -- spelling --------------------------------------------------------------------------------
 
 

@@ -182,10 +182,6 @@ class RunDir:
         return os.path.join(self.path, "decisions.jsonl")
 
     @property
-    def outputs_path(self) -> str:
-        return os.path.join(self.path, "outputs")
-
-    @property
     def artifacts_path(self) -> str:
         return os.path.join(self.path, "artifacts")
 
