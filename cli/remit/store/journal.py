@@ -147,14 +147,27 @@ def _decode(path: str, number: int, line: bytes) -> Record | None:
     try:
         return _decoder().decode(line)
     except msgspec.ValidationError as problem:
-        raise _unfit(path, number, line, problem) from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Types are judged as the line is read: what comes after the place may not even be JSON.
+        seen = _plain(line)
+        if seen is _NOT_JSON:
+            return None
+        raise _unfit(path, number, seen, problem) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _unfit(path: str, number: int, line: bytes, problem: msgspec.ValidationError) -> UsageFault:
+_NOT_JSON = object()
+
+
+def _plain(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _NOT_JSON
+
+
+def _unfit(path: str, number: int, seen: Any, problem: msgspec.ValidationError) -> UsageFault:
     """The fault of a line that is JSON, but no record of ours."""
-    seen: Any = msgspec.json.decode(line)
     kind = seen.get("type") if isinstance(seen, dict) else None
     if isinstance(kind, str) and kind not in _known():
         return UsageFault(

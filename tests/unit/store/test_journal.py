@@ -140,6 +140,9 @@ def test_appending_to_a_torn_journal_is_refused_until_it_is_repaired(tmp_path: P
         (b'{"type":"call_started"}', "missing required field `key`"),
         (b'{"key":"t1.c1"}', "missing required field `type`"),
         (b"[1]", "Expected `object`"),
+        (b'["type":"call_started","key":"t1.c1"}', "it is not JSON"),
+        (b'{"type":"call_started","key":1,', "it is not JSON"),
+        (b"[" * 100_000, "it is not JSON"),
     ],
 )
 def test_damage_in_the_middle_names_its_line_and_changes_nothing(tmp_path: Path, line: bytes, what: str) -> None:
