@@ -112,11 +112,27 @@ def test_a_result_that_is_no_object_stands_in_value_and_nowhere_else(home: Home,
     assert (ran.code, ran.result["structured_output"]) == (0, "the real answer")
 
 
+@pytest.mark.parametrize("decide", ["ask", "deny"])
+def test_a_call_of_a_withheld_tool_is_a_refusal_too(home: Home, decide: str) -> None:
+    model = home.script({"calls": [{"tool": "read_file", "arguments": {"path": "a"}}]}, {"text": "done"})
+    ran = home.stream("go", "-m", model, "--tools", f"read_file={decide}", "--on-deny", "fail")
+    assert (ran.code, ran.result["verdict"]) == (4, "refused")
+
+
+@pytest.mark.parametrize("raw", ["[" * 5000, '{"path":' + "[" * 5000 + "]" * 5000 + "}", '{"a":' * 120])
+def test_arguments_nested_without_end_are_wrong_arguments(home: Home, raw: str) -> None:
+    ran = home.stream("go", "-m", home.script({"calls": [{"tool": "read_file", "raw": raw}]}, {"text": "done"}))
+    (result,) = (event["tool_use_result"] for event in ran.events if event["type"] == "user")
+    assert (ran.code, result["error"]["code"]) == (0, "invalid_arguments"), ran.stderr
+    assert "nested deeper than 100 levels" in result["error"]["message"]
+
+
 def test_a_tool_that_is_withheld_is_not_an_unknown_one(home: Home) -> None:
     model = home.script({"calls": [{"tool": "read_file", "arguments": {"path": "a"}}]}, {"text": "done"})
     ran = home.stream("go", "-m", model, "--tools", "read_file=ask")
     (result,) = (event["tool_use_result"] for event in ran.events if event["type"] == "user")
-    assert result["error"]["code"] == "unknown_tool"
+    assert result["error"]["code"] == "denied"
+    assert ran.result["counts"]["refusals"] == len(ran.result["permission_denials"]) == 1
     assert "read_file is not offered in this run: every call would be refused" in result["error"]["message"]
 
 
@@ -131,3 +147,19 @@ def test_an_empty_or_unreadable_name_is_no_directory(home: Home, args: tuple[str
     assert ran.code == 2, ran.stderr
     assert "Traceback" not in ran.stderr
     assert sorted(home.work.iterdir()) == before
+
+
+def test_the_last_run_is_the_newest_also_within_a_second(home: Home) -> None:
+    model = home.script({"text": "done"})
+    for number in range(4):
+        home.run("run", "go", "-m", model, "-q", "-o", f"run{number}")
+        shown = json.loads(home.run("runs", "show", "last", "--json").stdout)
+        assert shown["directory"].endswith(f"/run{number}")
+
+
+@pytest.mark.parametrize(("pattern", "code"), [(r"^\p{L}+$", 0), ("(?!a)", 2), (r"(a)\1", 2)])
+def test_patterns_of_a_schema_are_those_of_re2(home: Home, pattern: str, code: int) -> None:
+    (home.path / "s.json").write_text(json.dumps({"type": "object", "properties": {"a": {"pattern": pattern}}}))
+    checked = home.run("task", "check", home.task(prompt="go", expect={"schema": "s.json"}))
+    assert checked.code == code, checked.stderr
+    assert "absl" not in checked.stderr and "b'" not in checked.stderr

@@ -46,7 +46,8 @@ def _own_fault(schema: Any) -> str:
     import jsonschema
 
     try:
-        jsonschema.Draft202012Validator.check_schema(schema)
+        # Patterns are RE2's, not Python's: the check of `format: regex` would judge by the wrong ones.
+        jsonschema.Draft202012Validator.check_schema(schema, format_checker=jsonschema.FormatChecker(formats=()))
         for pattern in _patterns(schema):
             _compiled(pattern)
     except jsonschema.SchemaError as problem:
@@ -126,10 +127,15 @@ def _matches(pattern: str, text: str) -> bool:
 def _compiled(pattern: str) -> Any:
     import re2
 
+    options = re2.Options()
+    # The library would write its own line to stderr.
+    options.log_errors = False
     try:
-        return re2.compile(pattern)
+        return re2.compile(pattern, options)
     except re2.error as problem:
-        raise ValueError(f"pattern {pattern!r} cannot be matched in linear time: {problem}") from None
+        seen = problem.args[0] if problem.args else problem
+        why = seen.decode("utf-8", "replace") if isinstance(seen, bytes) else seen
+        raise ValueError(f"pattern {pattern!r} cannot be matched in linear time by RE2: {why}") from None
 
 
 def _nodes(schema: Any) -> Iterator[Any]:

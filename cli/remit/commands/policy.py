@@ -91,7 +91,7 @@ def explain(
     answers = load_approvals(spec, settings)
     tool, arguments = parsed_call(call, _tools())
     offer = wiring.offer_tools(spec, rules, answers)
-    off = "" if tool.name in offer.tools else offer.withheld.get(tool.name, _OFF.get(tool.name, "it is not ticked"))
+    off = "" if tool.name in offer.tools else offer.reasons().get(tool.name, _OFF.get(tool.name, "it is not ticked"))
     with Root(spec.workspace) as root:
         world = wiring.RunWorld(root, spec.fetch_allowed_ports)
         told = explained(tool, arguments, rules, world, answers, on_ask=spec.on_ask, off=off)

@@ -86,7 +86,7 @@ class Dispatch:
         self,
         spec: RunSpec,
         tools: Mapping[str, Tool],
-        withheld: Mapping[str, str],
+        withheld: Mapping[str, RuleRef],
         gate: Gate,
         hands: Hands,
         recorder: Recorder,
@@ -132,6 +132,8 @@ class Dispatch:
 
     def _check(self, call: Call) -> Checked:
         tool = self._tools.get(call.tool)
+        if tool is None and call.tool in self._withheld:
+            return self._not_offered(call, self._withheld[call.tool])
         if tool is None:
             return Checked(call, outcome=err(ErrorCode.UNKNOWN_TOOL, self._unknown(call.tool)))
         return self._judge(call, tool)
@@ -153,6 +155,13 @@ class Dispatch:
             checked.outcome = self._denied(checked, decision, ErrorCode.DENIED)
         else:
             self._answer(checked, decision)
+        return checked
+
+    def _not_offered(self, call: Call, rule: RuleRef) -> Checked:
+        """A ticked tool that the model was not offered, because its every call would be refused: so it is."""
+        message = f"{call.tool} is not offered in this run: {rule.why}; go on without it and say so"
+        checked = Checked(call, outcome=err(ErrorCode.DENIED, message))
+        self._refuse(checked, Decision("deny", rule), message)
         return checked
 
     def _unfit(self, checked: Checked, failure: Failure) -> Checked:
@@ -379,8 +388,6 @@ class Dispatch:
         return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6))
 
     def _unknown(self, name: str) -> str:
-        if name in self._withheld:
-            return f"{name} is not offered in this run: {self._withheld[name]}; go on without it and say so"
         import difflib
 
         close = difflib.get_close_matches(name, list(self._tools), 1)

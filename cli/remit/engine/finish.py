@@ -10,6 +10,7 @@ from remit.base.calls import Call, Outcome
 from remit.base.errors import RemitError, Verdict
 from remit.base.events import CheckFinished, Notice
 from remit.base.json_schema import problems
+from remit.base.model_json import decode_json
 from remit.base.records import OutputSubmitted, UserSaid
 from remit.base.spec import Expect
 from remit.engine.recorder import Recorder
@@ -95,7 +96,7 @@ class Finish:
     def _take_text_as_output(self, schema: Mapping[str, object]) -> None:
         """An answer that is itself a fitting JSON value is the output."""
         try:
-            value = msgspec.json.decode(_unfenced(self._recorder.state.final_text))
+            value = decode_json(_unfenced(self._recorder.state.final_text))
         except msgspec.DecodeError:
             return
         if not problems(schema, value):

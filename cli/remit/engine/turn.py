@@ -25,6 +25,7 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
+from remit.base.model_json import decode_json
 from remit.base.ports import Provider
 from remit.base.records import Answered, Noted, TurnStarted
 from remit.base.spec import Price
@@ -199,7 +200,7 @@ def wire_block(block: AnswerBlock) -> dict[str, object]:
 def wire_input(arguments: str) -> dict[str, object]:
     """Arguments as an object; `__unparsedToolInput` holds what is none."""
     try:
-        value = msgspec.json.decode(arguments or "{}")
+        value = decode_json(arguments or "{}")
     except msgspec.DecodeError:
         value = None
     if isinstance(value, dict):

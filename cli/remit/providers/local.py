@@ -33,6 +33,7 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
+from remit.base.model_json import decode_json
 from remit.base.text import scrub
 from remit.providers.catalog import Opening
 from remit.providers.failures import quote
@@ -327,7 +328,7 @@ class _Decoder:
         if not self._constrained:
             return TextBlock(text)
         try:
-            found = msgspec.json.decode(text)
+            found = decode_json(text)
         except msgspec.DecodeError:
             return self._cut_block(text)
         if isinstance(found, dict) and "tool" in found:

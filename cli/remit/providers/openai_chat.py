@@ -26,6 +26,7 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
+from remit.base.model_json import decode_json
 from remit.base.text import scrub
 from remit.providers.catalog import Opening
 from remit.providers.failures import from_stream
@@ -218,7 +219,7 @@ def _sound(arguments: str) -> str:
     if not arguments.strip():
         return "{}"
     try:
-        msgspec.json.decode(arguments, type=dict)
+        decode_json(arguments, dict)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return _json({"malformed_arguments": scrub(arguments)}).decode()
     return arguments

@@ -499,10 +499,17 @@ def _there(entry: RunEntry) -> RunEntry:
 
 
 def _last(runs: str, ids: list[str]) -> RunEntry:
+    newest: tuple[str, float, RunEntry] | None = None
     for run_id in ids:
+        second = run_id.rpartition("-")[0]
+        if newest is not None and second != newest[0]:
+            break
         entry = _entry(runs, run_id)
-        if entry.status is not None:
-            return entry
+        # Within one second the ids are in the order of chance.
+        if entry.status is not None and (newest is None or entry.status.started > newest[1]):
+            newest = (second, entry.status.started, entry)
+    if newest is not None:
+        return newest[2]
     raise UsageFault("there is no run yet", where=runs, hint="start one with remit run")
 
 

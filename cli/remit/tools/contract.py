@@ -13,6 +13,7 @@ from remit.base.calls import Outcome
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import Bounds
 from remit.base.messages import ToolSpec
+from remit.base.model_json import decode_json
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 
@@ -48,7 +49,7 @@ class Tool:
     def parse(self, arguments: str) -> Any:
         """The typed arguments. Raises Failure(invalid_arguments) with what was seen and what is due."""
         try:
-            return msgspec.json.decode(arguments or "{}", type=self.Params)
+            return decode_json(arguments or "{}", self.Params)
         except msgspec.DecodeError as problem:
             raise Failure(ErrorCode.INVALID_ARGUMENTS, self._complaint(problem)) from None
 

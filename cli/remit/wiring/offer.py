@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from remit.base.calls import RuleRef
 from remit.base.errors import PreflightFault
 from remit.base.spec import RunSpec
 from remit.config.resolve import RunFlags, build_spec
@@ -23,10 +24,14 @@ from remit.tools.contract import Tool
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """Which tools the model gets. withheld: name and the reason it is off."""
+    """Which tools the model gets. withheld: those off because a rule would refuse every call, and it."""
 
     tools: dict[str, Tool]
-    withheld: dict[str, str]
+    withheld: dict[str, RuleRef]
+
+    def reasons(self) -> dict[str, str]:
+        """Why each withheld tool is off, in words."""
+        return {name: rule.why for name, rule in self.withheld.items()}
 
 
 def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()) -> RuleSet:
@@ -48,14 +53,15 @@ def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
 def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Offer:
     """The ticked tools that could ever run, and those of the harness that this run needs."""
     tools: dict[str, Tool] = {}
-    withheld: dict[str, str] = {}
+    withheld: dict[str, RuleRef] = {}
     for name in _wanted(spec):
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals))
         if rule is None:
             tools[name] = tool
         else:
-            withheld[name] = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
+            why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
+            withheld[name] = RuleRef(rule.source, rule.where, why)
     if spec.expect.schema is not None:
         from remit.tools.harness.structured_output import StructuredOutput
 
@@ -124,7 +130,7 @@ def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
         tick = spec.ticks.get(tool.name)
         reason = f"{tick.decide} [{tick.where}]" if tick else "offered by need"
     else:
-        reason = offer.withheld.get(tool.name, "not ticked")
+        reason = offer.reasons().get(tool.name, "not ticked")
     return {
         "name": tool.name,
         "toolset": tool.toolset,

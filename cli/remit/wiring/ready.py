@@ -269,7 +269,7 @@ def _init(spec: RunSpec, directory: RunDir, parts: _Parts, *, resumed: bool) -> 
         resumed=resumed,
         limits={key: value for key, value in msgspec.to_builtins(spec.limits).items() if value is not None},
         layers={"sandbox": "none: checks run unconfined"},
-        withheld_tools=parts.offer.withheld,
+        withheld_tools=parts.offer.reasons(),
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 from remit.base.calls import Outcome, done
 from remit.base.errors import ErrorCode, Failure
 from remit.base.json_schema import problems
+from remit.base.model_json import decode_json
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.tools.contract import Tool
@@ -43,7 +44,7 @@ class StructuredOutput(Tool):
 
     def parse(self, arguments: str) -> Any:
         try:
-            value = msgspec.json.decode(arguments or "{}")
+            value = decode_json(arguments or "{}")
         except msgspec.DecodeError as problem:
             raise Failure(ErrorCode.INVALID_JSON, f"the value is not valid JSON: {problem}") from None
         return self._unwrapped(value) if self._wrapped else value

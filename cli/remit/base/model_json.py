@@ -1,0 +1,35 @@
+"""JSON that a model wrote: read within bounds, because nothing else about it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+MAX_NESTING = 100
+"""Deeper than this nothing that a tool takes is nested, and readers on the way would run out of stack."""
+
+_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+
+def decode_json(text: str, type: Any = Any) -> Any:
+    """The value of a text, converted to `type`. Raises msgspec.DecodeError, also for one that is nested
+    too deep; ValidationError where it does not fit the type."""
+    if _nests_too_deep(text):
+        raise msgspec.DecodeError(f"it is nested deeper than {MAX_NESTING} levels")
+    return msgspec.json.decode(text, type=type)
+
+
+def _nests_too_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MAX_NESTING:
+        return False
+    depth = 0
+    for token in _STRUCTURE.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+        elif token[0] in "]}":
+            depth -= 1
+        if depth > MAX_NESTING:
+            return True
+    return False
