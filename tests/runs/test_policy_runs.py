@@ -297,7 +297,8 @@ def test_a_tool_that_could_never_run_is_not_offered(home: Home) -> None:
     assert init["tools"] == ["list_files", "update_plan"]
     assert set(init["withheld_tools"]) == {"read_file", "fetch_url", "search_files"}
     errors = [record["outcome"]["error"] for record in journal(home.out, "call_settled")]
-    assert {error["code"] for error in errors} == {"unknown_tool"}
+    assert [error["code"] for error in errors] == ["denied", "denied"]
+    assert ran.result["counts"]["refusals"] == 2
 
     listed = {entry["name"]: entry for entry in json.loads(home.run("tools", *flags, "--json").stdout)}
     for name, why in init["withheld_tools"].items():
