@@ -29,12 +29,12 @@ from remit.base.events import (
     User,
 )
 from remit.base.text import visible
+from remit.stream.writer import POLLED_BYTES
 
 MAX_LINE = 200
 MAX_REFUSALS = 10
 PATIENCE_SECONDS = 2.0
 
-_CHUNK = 512 if not hasattr(select, "PIPE_BUF") else select.PIPE_BUF
 _SGR = {"good": "32", "bad": "31", "warn": "33", "faint": "2", "strong": "1"}
 # These have a line of their own, with the rule.
 _TOLD_ALREADY = frozenset({"denied", "approval_required"})
@@ -216,7 +216,7 @@ class _Stderr:
                 self._patience = 0.0
                 return False
             try:
-                view = view[os.write(self._fd, view[:_CHUNK]) :]
+                view = view[os.write(self._fd, view[:POLLED_BYTES]) :]
             except BlockingIOError:
                 continue
             except OSError:

@@ -28,7 +28,7 @@ LEFT_OUT: dict[type, dict[str, Any]] = {
 }
 
 # POSIX: what poll() announces as writable takes this much at once without blocking.
-_CHUNK = 512 if not hasattr(select, "PIPE_BUF") else select.PIPE_BUF
+POLLED_BYTES = 512 if not hasattr(select, "PIPE_BUF") else select.PIPE_BUF
 _STALL_STEP_MS = 100
 
 
@@ -97,7 +97,7 @@ class StdoutWriter:
         while view:
             self._wait(poll)
             try:
-                view = view[os.write(self._fd, view[:_CHUNK]) :]
+                view = view[os.write(self._fd, view[:POLLED_BYTES]) :]
             except BlockingIOError:
                 continue
 
