@@ -45,7 +45,6 @@ class ReadyRun(msgspec.Struct):
 
     run: Run
     directory: RunDir
-    journal: FileJournal
     closers: list[Callable[[], None]]
 
     def leave_status(self, result: Result) -> None:
@@ -224,9 +223,7 @@ def _ready(
     init = _init(spec, directory, parts, resumed=bool(records))
     told = [Notice(kind="run_directory", text=text) for text in notices]
     run = Run(spec, parts.provider, parts.offer.tools, dispatch, asker, finish, recorder, init, told)
-    return ReadyRun(
-        run, directory, journal, [directory.close, journal.close, decisions.close, events.close, parts.root.close]
-    )
+    return ReadyRun(run, directory, [directory.close, journal.close, decisions.close, events.close, parts.root.close])
 
 
 def _prices(spec: RunSpec, provider: Provider) -> Mapping[str, Any]:
