@@ -1,0 +1,40 @@
+"""What both APIs of OpenAI share, and the servers that copied them."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from remit.base.messages import Effort
+from remit.providers.opening import Opening
+
+EFFORTS: dict[Effort, str] = {"off": "none", "low": "low", "medium": "medium", "high": "high", "max": "xhigh"}
+"""`xhigh` is the highest word that all models with an effort above `high` take."""
+
+
+def openai_headers(opening: Opening) -> dict[str, str]:
+    """The organisation and project that the official client takes from the environment."""
+    if opening.model.provider != "openai":
+        return {}
+    names = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+    return {header: value for header, name in names.items() if (value := opening.environ.get(name, ""))}
+
+
+def host_of(opening: Opening) -> str:
+    return (urlsplit(opening.base_url).hostname or "").lower()
+
+
+class IdShape:
+    """What a server takes as the id of a call. pattern: of all of it; length: of the ids that replace others."""
+
+    def __init__(self, pattern: str, length: int) -> None:
+        self._pattern = re.compile(pattern, re.DOTALL)
+        self._length = length
+
+    def fit(self, call_id: str) -> str:
+        """The id, or one made from it, always the same. Calls of another model bring ids that this server
+        refuses, and the whole request with them."""
+        if self._pattern.fullmatch(call_id):
+            return call_id
+        return sha256(call_id.encode("utf-8", "replace")).hexdigest()[: self._length]
