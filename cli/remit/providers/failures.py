@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -33,6 +34,10 @@ _WORD_KINDS = {
     "request_too_large": "context_overflow",
     "insufficient_quota": "quota",
     "billing_hard_limit_reached": "quota",
+    "billing_error": "quota",
+    "contract_spend_limit_reached": "quota",
+    "enforced_spend_limit_reached": "quota",
+    "linked_organization_spend_limit_reached": "quota",
     "invalid_api_key": "auth",
     "authentication_error": "auth",
     "permission_error": "auth",
@@ -40,17 +45,45 @@ _WORD_KINDS = {
     "not_found_error": "not_found",
     "content_filter": "refused",
     "content_policy_violation": "refused",
+    "image_content_policy_violation": "refused",
+    "misalignment_policy_violation": "refused",
+    "bio_policy": "refused",
+    "invalid_prompt": "refused",
     "rate_limit_exceeded": "rate_limited",
     "rate_limit_error": "rate_limited",
+    "overloaded_error": "overloaded",
     "invalid_request_error": "bad_request",
     "bad_request": "bad_request",
+    "data_residency_mismatch": "bad_request",
+    "invalid_image": "bad_request",
+    "invalid_image_format": "bad_request",
+    "invalid_image_mode": "bad_request",
+    "invalid_base64_image": "bad_request",
+    "image_too_large": "bad_request",
+    "image_too_small": "bad_request",
+    "image_parse_error": "bad_request",
+    "image_file_too_large": "bad_request",
+    "unsupported_image_media_type": "bad_request",
+    "empty_image_file": "bad_request",
+    "api_key_invalid": "auth",
+    "unauthenticated": "auth",
+    "permission_denied": "auth",
+    "not_found": "not_found",
+    "resource_exhausted": "rate_limited",
+    "unavailable": "overloaded",
+    "deadline_exceeded": "overloaded",
+    "internal": "overloaded",
+    "invalid_argument": "bad_request",
+    "failed_precondition": "bad_request",
 }
 # A status says rate limit or overload more surely than a word does; these words know better.
 _WORDS_OVER_STATUS = frozenset({"context_overflow", "quota", "not_found", "refused"})
+# A status of 400 says nothing about the key, and some servers say no more about a wrong one.
+_WORDS_OVER_400 = _WORDS_OVER_STATUS | {"auth"}
 
 _OVERFLOW = re.compile(
     r"context (?:length|window|size)|maximum context|prompt is too long|input (?:token count|length).{0,40}exceed"
-    r"|too many (?:input )?tokens|reduce the length of the (?:messages|prompt)",
+    r"|exceeds? the maximum number of tokens|too many (?:input )?tokens|reduce the length of the (?:messages|prompt)",
     re.IGNORECASE,
 )
 _OVERFLOW_STATUSES = frozenset({400, 413, 422})
@@ -94,20 +127,22 @@ class AttemptFailed(Exception):
 
 def from_response(status: int, headers: Mapping[str, str], body: bytes, now: float) -> AttemptFailed:
     """An answer that is not a success. headers: names in lower case, or a case-blind mapping. now: Unix seconds."""
-    words, message = _read_body(body)
+    error = _error_in(body)
+    words, message = _words_of(error), _message_of(error)
     kind = _STATUS_KINDS.get(status, "overloaded" if status >= 500 else "bad_request")
     told = _kind_of(words)
-    if told in _WORDS_OVER_STATUS:
+    if told in (_WORDS_OVER_400 if status == 400 else _WORDS_OVER_STATUS):
         kind = told
     elif status in _OVERFLOW_STATUSES and _OVERFLOW.search(message):
         kind = "context_overflow"
     if 300 <= status < 400:
         message = f"redirects to {headers.get('location', 'nowhere')!r}, which is not followed"
+    hint = server_hint(status, headers, now)
     return AttemptFailed(
         kind,
         f"HTTP {status}: {quote(message) or 'no message'}",
         status=status,
-        hint=_bounded(server_hint(status, headers, now)),
+        hint=_bounded(_retry_delay(error) if hint is None else hint),
         final=headers.get("x-should-retry") == "false",
     )
 
@@ -117,11 +152,16 @@ def from_stream(error: Any) -> AttemptFailed:
     words, message = _words_of(error), _message_of(error)
     status = next((int(word) for word in words if re.fullmatch(r"[45]\d\d", word)), None)
     kind = _kind_of(words)
-    if not kind and _OVERFLOW.search(message):
+    if kind in ("", "bad_request") and _OVERFLOW.search(message):
         kind = "context_overflow"
     if not kind and status is not None:
         kind = _STATUS_KINDS.get(status, "overloaded" if status >= 500 else "bad_request")
-    return AttemptFailed(kind or "overloaded", f"error in the stream: {quote(message) or 'no message'}", status=status)
+    return AttemptFailed(
+        kind or "overloaded",
+        f"error in the stream: {quote(message) or 'no message'}",
+        status=status,
+        hint=_bounded(_retry_delay(error)),
+    )
 
 
 def quote(message: str) -> str:
@@ -129,22 +169,32 @@ def quote(message: str) -> str:
     return head(" ".join(scrub(message).split()), MAX_QUOTE_BYTES)
 
 
-def _read_body(body: bytes) -> tuple[list[str], str]:
+def _error_in(body: bytes) -> Any:
+    """The error object of a body, or what else stands there."""
     try:
         found = msgspec.json.decode(body)
     except msgspec.DecodeError:
-        return [], body.decode("utf-8", "replace")
+        return body.decode("utf-8", "replace")
     if isinstance(found, list) and found:
         found = found[0]
-    error = found.get("error", found) if isinstance(found, dict) else found
-    return _words_of(error), _message_of(error)
+    return found.get("error", found) if isinstance(found, dict) else found
 
 
 def _words_of(error: Any) -> list[str]:
     if not isinstance(error, dict):
         return []
-    found = (error.get(key) for key in ("code", "type", "status"))
+    # The narrower words first: a spend limit that is reached has the type of any rate limit, and a wrong
+    # key the status of any bad request.
+    found = [detail.get(key) for detail in _details_of(error) for key in ("error_code", "reason")]
+    found += [error.get(key) for key in ("code", "type", "status")]
     return [str(word).lower() for word in found if isinstance(word, (str, int))]
+
+
+def _details_of(error: Any) -> list[dict[str, Any]]:
+    """Anthropic's details are one object, Google's are a list of them."""
+    details = error.get("details") if isinstance(error, dict) else None
+    listed = details if isinstance(details, list) else [details]
+    return [detail for detail in listed if isinstance(detail, dict)]
 
 
 def _message_of(error: Any) -> str:
@@ -168,11 +218,13 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST_HINT_SECONDS = 366 * 86400.0
 _SPENT = ("requests", "tokens")
+_SPENT_OF_ANTHROPIC = (*_SPENT, "input-tokens", "output-tokens")
 
 
 def server_hint(status: int, headers: Mapping[str, str], now: float) -> float | None:
     """Seconds the server asks to wait, or None. Read from `retry-after-ms`, `retry-after` (seconds or
-    a date) and, with 429, from `x-ratelimit-reset*` of the limit that is spent."""
+    a date) and, with 429, from `x-ratelimit-reset*` and `anthropic-ratelimit-*-reset` (a moment of
+    RFC 3339) of the limit that is spent."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -181,6 +233,12 @@ def server_hint(status: int, headers: Mapping[str, str], now: float) -> float | 
         seconds = _number(after)
         return seconds if seconds is not None else _until_date(after, now)
     return _rate_limit_reset(headers, now) if status == 429 else None
+
+
+def _retry_delay(error: Any) -> float | None:
+    """Seconds to wait as Google's RetryInfo tells them in the body: `"retryDelay": "34.07s"`."""
+    delays = (detail.get("retryDelay") for detail in _details_of(error))
+    return next((wait for delay in delays if isinstance(delay, str) and (wait := _duration(delay)) is not None), None)
 
 
 def _bounded(hint: float | None) -> float | None:
@@ -212,15 +270,32 @@ def _rate_limit_reset(headers: Mapping[str, str], now: float) -> float | None:
         for what in _SPENT
         if headers.get(f"x-ratelimit-remaining-{what}") == "0"
     ]
+    waits += [
+        _until_moment(headers.get(f"anthropic-ratelimit-{what}-reset", ""), now)
+        for what in _SPENT_OF_ANTHROPIC
+        if headers.get(f"anthropic-ratelimit-{what}-remaining") == "0"
+    ]
     return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _until_moment(text: str, now: float) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _until(text: str, now: float) -> float | None:
     """`20s`, `6m0s`, `120ms`; a bare number is seconds from now, or since 1970 in seconds or milliseconds."""
     number = _number(text)
     if number is None:
-        parts = _DURATION.findall(text)
-        return sum(float(count) * _UNIT_SECONDS[unit] for count, unit in parts) if parts else None
+        return _duration(text)
     if number > 1e11:
         number /= 1000
     return max(0.0, number - now) if number > 1e9 else number
+
+
+def _duration(text: str) -> float | None:
+    parts = _DURATION.findall(text)
+    return sum(float(count) * _UNIT_SECONDS[unit] for count, unit in parts) if parts else None
