@@ -65,12 +65,13 @@ def event(data: Any, end: bytes = b"\n\n") -> bytes:
 
 
 DONE = event(b"[DONE]")
+CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_800_000_000, "model": "m"}
 
 
 def delta(delta: dict[str, Any] | None = None, finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
     """One chat completion chunk."""
     choice = {"index": 0, "delta": delta or {}, "finish_reason": finish_reason}
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m", "choices": [choice], **more}
+    return {**CHUNK, "choices": [choice], **more}
 
 
 def usage(prompt: int = 10, completion: int = 5, cached: int = 0) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def usage(prompt: int = 10, completion: int = 5, cached: int = 0) -> dict[str, A
         "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": cached},
     }
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": tokens}
+    return {**CHUNK, "choices": [], "usage": tokens}
 
 
 def stream(*chunks: Any, done: bool = True) -> Reply:
@@ -135,8 +136,13 @@ class ModelServer:
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
+    def root(self) -> str:
+        """Scheme, host and port."""
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
     def url(self) -> str:
-        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"{self.root}/v1"
 
     @property
     def connections(self) -> int:

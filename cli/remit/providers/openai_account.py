@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 from urllib.parse import urlsplit
 
 from remit.base.messages import Effort
@@ -37,4 +36,6 @@ class IdShape:
         refuses, and the whole request with them."""
         if self._pattern.fullmatch(call_id):
             return call_id
+        from hashlib import sha256
+
         return sha256(call_id.encode("utf-8", "replace")).hexdigest()[: self._length]
