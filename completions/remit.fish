@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --output-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'task new'
@@ -15,6 +15,8 @@ function __remit_valued # COMMAND: its flags that take a value
             printf '%s\n' -n --number
         case 'tools'
             printf '%s\n' -t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask
+        case 'models'
+            printf '%s\n' --provider
     end
 end
 
@@ -98,6 +100,8 @@ complete -c remit -n '__remit_at 1' -a policy -d 'Check rule files and explain d
 complete -c remit -n '__remit_at 1' -a runs -d 'List runs and show one.'
 complete -c remit -n '__remit_at 1' -a memory -d 'List memory proposals, accept or reject them.'
 complete -c remit -n '__remit_at 1' -a tools -d 'List the tools a run with these flags would offer, and why others are off.'
+complete -c remit -n '__remit_at 1' -a models -d 'List the models that are known, their prices and keys.'
+complete -c remit -n '__remit_at 1' -a auth -d 'Store the keys of providers, list and remove them.'
 complete -c remit -n '__remit_at 1' -a events -d 'Print the JSON Schema of the event stream.'
 complete -c remit -n '__remit_at 1' -a completion -d 'Print the completion script of a shell.'
 complete -c remit -n '__remit_at 1' -a man -d 'Print a manual page, or show it on a terminal.'
@@ -108,6 +112,9 @@ complete -c remit -n '__remit_in run' -s p -l policy -r -F -d 'Rule file; may be
 complete -c remit -n '__remit_in run' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
 complete -c remit -n '__remit_in run' -s o -l out -x -a '(__fish_complete_directories (__remit_value))' -d 'The run\'s directory, artifacts included.'
 complete -c remit -n '__remit_in run' -s m -l model -x -a '(__remit_models)' -d 'The model, such as openai/gpt-4o-mini.'
+complete -c remit -n '__remit_in run' -l fallback-model -x -a '(__remit_models)' -d 'To go on with when the model is busy; may be repeated.'
+complete -c remit -n '__remit_in run' -l effort -x -a 'off low medium high max' -d 'How much the model should think. Default: as it does by itself.'
+complete -c remit -n '__remit_in run' -l image -r -F -d 'A picture to show with the prompt.'
 complete -c remit -n '__remit_in run' -l output-format -x -a 'text json stream-json' -d 'What stdout carries.'
 complete -c remit -n '__remit_in run' -s i -l input -x -d 'An input of the task.'
 complete -c remit -n '__remit_in run' -l prompt-file -r -F -d 'File of the prompt; - reads stdin.'
@@ -204,10 +211,21 @@ complete -c remit -n '__remit_in tools' -s C -l workspace -x -a '(__fish_complet
 complete -c remit -n '__remit_in tools' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in tools' -l json -d 'Names, state, effects and schemas as JSON.'
 complete -c remit -n '__remit_in tools' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in models' -l json -d 'Print a JSON array with all that is known.'
+complete -c remit -n '__remit_in models' -l provider -x -d 'Only the models of this one.'
+complete -c remit -n '__remit_in models' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 auth' -a set -d 'Store the key of a provider, read from standard input.'
+complete -c remit -n '__remit_at 1 auth' -a list -d 'List the providers with a key, and the source that counts: variable, auth file, token command.'
+complete -c remit -n '__remit_at 1 auth' -a remove -d 'Remove the key of a provider from the auth file.'
+complete -c remit -n '__remit_at 1 auth' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in auth set' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in auth list' -l json -d 'Print a JSON array.'
+complete -c remit -n '__remit_in auth list' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in auth remove' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in events' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in completion' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 completion' -x -a 'bash zsh fish'
 complete -c remit -n '__remit_in man' -l roff -d 'Print the source, for man(1) to read.'
 complete -c remit -n '__remit_in man' -l list -d 'List the pages.'
 complete -c remit -n '__remit_in man' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume task policy runs memory tools events completion man task.5 script policy.5 approvals events.7 tools.7'
+complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume task policy runs memory tools models auth events completion man task.5 script policy.5 approvals events.7 tools.7'

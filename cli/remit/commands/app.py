@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "runs": "List runs and show one.",
     "memory": "List memory proposals, accept or reject them.",
     "tools": "List the tools a run would offer, and why others are off.",
+    "models": "List the models that are known, their prices and keys.",
+    "auth": "Store the keys of providers, list and remove them.",
     "events": "Print the JSON Schema of the event stream.",
     "completion": "Print the completion script of a shell.",
     "man": "Print a manual page.",

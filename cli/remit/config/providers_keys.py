@@ -24,7 +24,7 @@ Wire = Literal["openai", "openai-responses", "anthropic", "google"]
 Tokens = Annotated[int, Meta(ge=1)]
 Dollars = Annotated[float, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
-Texts = Annotated[tuple[Text, ...], Meta(min_length=1, title="a list of at least one string")]
+Texts = tuple[Text, ...]
 
 
 class TierKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -185,7 +185,7 @@ def _complaints(
     if isinstance(keys.base_url, str) and (message := base_url_fault(keys.base_url)):
         yield ("base_url",), f": {message}", ""
     yield from _variables(keys)
-    if isinstance(keys.token_command, str) and (message := command_fault(keys.token_command)):
+    if keys.token_command is not UNSET and (message := command_fault(keys.token_command)):
         yield ("token_command",), f": {message}", "write a list of words, or quote as for a shell"
     if isinstance(keys.auth_header, str) and not _HEADER.fullmatch(keys.auth_header):
         yield ("auth_header",), ": not a name of a header", ""
@@ -222,19 +222,28 @@ def base_url_fault(url: str) -> str:
     return ""
 
 
-def command_fault(command: str) -> str:
-    """Why this is no command line, or ""."""
-    import shlex
-
+def command_fault(command: str | tuple[str, ...]) -> str:
+    """Why this is no command, or ""."""
     try:
-        words = shlex.split(command)
+        words = split_command(command)
     except ValueError as problem:
         return f"not a command: {str(problem).lower()}"
     return "" if words and words[0] else "the command is empty"
 
 
+def split_command(command: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a command, which may be one text quoted as for a shell. Raises ValueError."""
+    if isinstance(command, tuple):
+        return command
+    import shlex
+
+    return tuple(shlex.split(command))
+
+
 def _variables(keys: CommonKeys) -> Iterator[_Complaint]:
     """Values that are not names of variables are not shown: one of them may be the key."""
+    if keys.api_key_env == ():
+        yield ("api_key_env",), ": the list is empty", "name a variable, or leave the key out"
     names: dict[Keys, Any] = {("base_url_env",): keys.base_url_env}
     if isinstance(keys.api_key_env, tuple):
         names |= {("api_key_env", index): name for index, name in enumerate(keys.api_key_env)}
@@ -275,12 +284,3 @@ def _models(keys: CommonKeys, local: bool) -> Iterator[_Complaint]:
         tiers = [tier.above for tier in model.price.tiers] if isinstance(model.price, PriceKeys) else []
         if len(set(tiers)) < len(tiers):
             yield (*place, "price", "tiers"), ": two tiers begin at the same size", ""
-
-
-def split_command(command: str | tuple[str, ...]) -> tuple[str, ...]:
-    """A command line that has no fault, as its words."""
-    if isinstance(command, tuple):
-        return command
-    import shlex
-
-    return tuple(shlex.split(command))
