@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault
-from remit.base.redact import is_secret_name
 from remit.base.spec import Protocol, Thinking
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
@@ -256,6 +255,8 @@ def _variables(keys: CommonKeys) -> Iterator[_Complaint]:
 
 def _sent(keys: CommonKeys) -> Iterator[_Complaint]:
     """What is wrong with headers and query."""
+    from remit.base.redact import is_secret_name
+
     for name, value in (keys.headers or {}).items():
         if not _HEADER.fullmatch(name):
             yield ("headers", name), ": not a name of a header", ""

@@ -143,6 +143,30 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         ),
         see=("remit-tools(7)", "remit-policy(5)"),
     ),
+    "models": CommandText(
+        description=(
+            "The models are those of a built-in catalog, with `providers.toml` in the directory of the settings laid "
+            "over it. A price that is not known is shown as -; a run with a limit in US dollars needs one.",
+        ),
+        examples=(
+            Example("The models of one provider:", "remit models --provider anthropic"),
+            Example("All that is known, for a program:", "remit models --json"),
+        ),
+        see=("remit-auth(1)", "remit-run(1)"),
+    ),
+    "auth": CommandText(
+        description=(
+            "A key comes from the first of these that has one: the variable of the provider, `auth.toml` in the "
+            "directory of the settings, the `token_command` of the provider. The file is used only if nobody but its "
+            "owner can reach it (mode 0600); else the exit code is 8.",
+        ),
+        examples=(
+            Example("Store the key that a variable holds:", 'printf %s "$KEY" | remit auth set openai'),
+            Example("Where keys come from:", "remit auth list"),
+            Example("Forget a key:", "remit auth remove openai"),
+        ),
+        see=("remit-models(1)", "remit-run(1)"),
+    ),
     "events": CommandText(
         examples=(Example("Keep the schema beside the code that reads events:", "remit events > events.schema.json"),),
         see=("remit-run(1)", "remit-events(7)"),
