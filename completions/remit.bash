@@ -3,7 +3,7 @@
 
 _remit_tools='analyze_csv fetch_url list_files propose_memory read_file search_files update_plan write_artifact'
 _remit_selectors='path= host= url= command= topic= agent= name='
-_remit_models='openai/ local/ scripted/ replay/'
+_remit_models='anthropic/ azure/ deepseek/ google/ groq/ llama-cpp/ local/ mistral/ ollama/ openai/ openrouter/ replay/ scripted/ vllm/ xai/'
 
 _remit_command() { # COMMAND: its $children and $flags
     kind=
@@ -107,7 +107,7 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:--output-format' | 'resume:--output-format')
         kind='= text json stream-json'
         ;;
-    'run:-i' | 'run:--input' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number' | 'models:--provider')
+    'run:-i' | 'run:--input' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number')
         kind='any'
         ;;
     'run:--tools' | 'policy explain:--tools' | 'tools:--tools')
@@ -124,6 +124,9 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
         ;;
     'run:--example' | 'task new:--example')
         kind='= mixed-docs sales-report'
+        ;;
+    'models:--provider')
+        kind='= anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai'
         ;;
     esac
 }
@@ -154,6 +157,12 @@ _remit_operand() { # COMMAND POSITION: its $kind
         ;;
     'memory reject:'*)
         kind='proposal'
+        ;;
+    'auth set:'1)
+        kind='= anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai'
+        ;;
+    'auth remove:'1)
+        kind='= anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai'
         ;;
     'completion:'1)
         kind='= bash zsh fish'
@@ -276,7 +285,7 @@ _remit() {
     model)
         compopt -o nospace 2>/dev/null
         case $value in
-        local/* | scripted/* | replay/*) _remit_paths "${value%%/*}/" -f ;;
+        local/* | replay/* | scripted/*) _remit_paths "${value%%/*}/" -f ;;
         *) _remit_offer '' $_remit_models ;;
         esac
         ;;

@@ -80,11 +80,11 @@ end
 
 function __remit_models # PROVIDER/NAME
     set -l word (__remit_value)
-    set -l prefix (string match -r -- '^(?:local|scripted|replay)/' "$word")
+    set -l prefix (string match -r -- '^(?:local|replay|scripted)/' "$word")
     if test -n "$prefix"
         printf '%s\n' $prefix(__fish_complete_path (string replace -- "$prefix" '' "$word"))
     else
-        printf '%s\n' openai/ local/ scripted/ replay/
+        printf '%s\n' anthropic/ azure/ deepseek/ google/ groq/ llama-cpp/ local/ mistral/ ollama/ openai/ openrouter/ replay/ scripted/ vllm/ xai/
     end
 end
 
@@ -212,16 +212,18 @@ complete -c remit -n '__remit_in tools' -l on-ask -x -a 'deny stop' -d 'An ask t
 complete -c remit -n '__remit_in tools' -l json -d 'Names, state, effects and schemas as JSON.'
 complete -c remit -n '__remit_in tools' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in models' -l json -d 'Print a JSON array with all that is known.'
-complete -c remit -n '__remit_in models' -l provider -x -d 'Only the models of this one.'
+complete -c remit -n '__remit_in models' -l provider -x -a 'anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai' -d 'Only the models of this one.'
 complete -c remit -n '__remit_in models' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 auth' -a set -d 'Store the key of a provider, read from standard input.'
 complete -c remit -n '__remit_at 1 auth' -a list -d 'List the providers with a key, and the source that counts: variable, auth file, token command.'
 complete -c remit -n '__remit_at 1 auth' -a remove -d 'Remove the key of a provider from the auth file.'
 complete -c remit -n '__remit_at 1 auth' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in auth set' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 auth set' -x -a 'anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai'
 complete -c remit -n '__remit_in auth list' -l json -d 'Print a JSON array.'
 complete -c remit -n '__remit_in auth list' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in auth remove' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 auth remove' -x -a 'anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai'
 complete -c remit -n '__remit_in events' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in completion' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 completion' -x -a 'bash zsh fish'

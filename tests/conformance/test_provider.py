@@ -17,6 +17,7 @@ import pytest
 
 from fakes.asking import Heard, Slept, hear, request, user
 from fakes.model_server import ModelServer, Received, Reply, calls, text
+from fakes.opened import opened
 from remit.base.messages import (
     BlockPart,
     CallBlock,
@@ -33,7 +34,6 @@ from remit.base.messages import (
 )
 from remit.base.redact import Redactor
 from remit.config.load import parse
-from remit.providers.openai_chat import OpenAIChat
 from remit.providers.record import RecordingProvider
 from remit.providers.replay import ReplayProvider
 from remit.providers.scripted import ScriptedProvider
@@ -77,7 +77,7 @@ def scripted(question: Request, _: Path) -> Iterator[tuple[Any, Request]]:
 @contextmanager
 def openai(question: Request, _: Path) -> Iterator[tuple[Any, Request]]:
     with ModelServer(_answer) as server:
-        yield OpenAIChat("m", base_url=server.url, timing=Slept().timing), question
+        yield opened("m", base_url=server.url, timing=Slept().timing), question
 
 
 @contextmanager

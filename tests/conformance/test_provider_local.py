@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from fakes.asking import ask, hear, request, user
+from fakes.opened import opened
 from remit.base.errors import PreflightFault
 from remit.base.messages import CallBlock, Message, ResultBlock, StopPart, TextBlock, ThinkingBlock, ToolSpec
 from remit.providers import local
 from remit.providers.local import LocalModel, output_schema
-from remit.providers.openai_chat import OpenAIChat
 
 PICK = ToolSpec(
     "pick",
@@ -206,7 +206,7 @@ sys.stdin.read()
 
 @pytest.mark.real_model
 def test_the_real_server_is_an_endpoint_of_the_chat_provider(endpoint: str) -> None:
-    provider = OpenAIChat("smollm2", base_url=f"{endpoint}/v1", retry_seconds=0)
+    provider = opened("smollm2", base_url=f"{endpoint}/v1", retry_seconds=0)
     began = time.monotonic()
     answer = ask(provider, request(user("Say hi."), max_tokens=4))
     assert answer.fault is None, answer.fault
@@ -216,6 +216,6 @@ def test_the_real_server_is_an_endpoint_of_the_chat_provider(endpoint: str) -> N
 
 @pytest.mark.real_model
 def test_the_real_server_refuses_a_prompt_that_is_too_long_in_words_we_know(endpoint: str) -> None:
-    provider = OpenAIChat("smollm2", base_url=f"{endpoint}/v1", retry_seconds=0)
+    provider = opened("smollm2", base_url=f"{endpoint}/v1", retry_seconds=0)
     answer = ask(provider, request(user("word " * 3000)))
     assert answer.fault is not None and answer.fault.kind == "context_overflow"

@@ -66,6 +66,14 @@ def settled(run_dir: Path) -> list[tuple[str, str, bool]]:
     return [(each["key"], each["tool"], each["outcome"]["ok"]) for each in journal(run_dir, "call_settled")]
 
 
+def reads(path: str, turns: int, at_once: int = 1) -> list[dict[str, Any]]:
+    """Turns of a script that read a whole file again and again, in words that are never quite the same."""
+    return [
+        {"calls": [{"tool": "read_file", "arguments": {"path": path, "limit": 60_000 + turn}}] * at_once}
+        for turn in range(turns)
+    ]
+
+
 @dataclass
 class Home:
     """A place for runs: a home directory, state and settings nobody else uses, and a workspace `work`."""

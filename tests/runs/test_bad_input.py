@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import Home, Ran, ended, journal, settled
+from fakes.cli import Home, Ran, ended, journal, reads, settled
 from fakes.model_server import ModelServer, calls, text
 from fakes.unprivileged import heed_permissions
 
@@ -219,8 +219,7 @@ def test_full_disk(home: Home) -> None:
         {"calls": [{"tool": "write_artifact", "arguments": {"name": f"{i}.txt", "content": "y" * 1000}}]}
         for i in (1, 2)
     ]
-    read = {"calls": [{"tool": "read_file", "arguments": {"path": "a.md"}}], "repeat": 20}
-    script = home.script(write[0], read, write[1], DONE)
+    script = home.script(write[0], *reads("a.md", 20), write[1], DONE)
     arguments = ["Go", "-m", script, "--tools", "read_file,write_artifact", "-o", str(home.out)]
     with small_disk(home.out, 128) as (keys, grow):
         ran = home.stream(*arguments, **keys)

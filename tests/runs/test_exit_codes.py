@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import Home, Ran, ended, journal, lines, settled
+from fakes.cli import Home, Ran, ended, journal, lines, reads, settled
 from fakes.model_server import ModelServer, Stall, stream
 from remit.base.errors import EXIT_MEANINGS
 
@@ -85,8 +85,10 @@ def test_4_refused(home: Home, flags: list[str], kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["auth", "bad_request", "context_overflow", "network", "malformed", "cut"])
 def test_5_provider(home: Home, kind: str) -> None:
-    script = home.script({"error": {"kind": kind, "message": "it said no"}})
+    # An answer that breaks off before anything came is asked for again, three times in all.
+    script = home.script({"error": {"kind": kind, "message": "it said no"}, "repeat": 3})
     result = agreed(home, home.stream("Hello", "-m", script, "-o", str(home.out)), "provider", 5, kind)
+    assert result["counts"]["retry"] == (2 if kind == "cut" else 0)
     assert result["errors"] == ["scripted: it said no"] and result["resumable"]
 
 
@@ -127,11 +129,10 @@ def test_9_environment(home: Home) -> None:
     """The file size limit stands in for a full disk: it meets the journal, which is the largest file."""
     home.write("long.md", "x" * 5000)
     keep = {"calls": [{"tool": "write_artifact", "arguments": {"name": "kept.txt", "content": "kept"}}]}
-    read = {"calls": [{"tool": "read_file", "arguments": {"path": "long.md"}}], "repeat": 9}
     arguments = [
         "Write",
         "-m",
-        home.script(keep, read, ECHO),
+        home.script(keep, *reads("long.md", 9), ECHO),
         "--tools",
         "write_artifact,read_file",
         "-o",
@@ -143,7 +144,7 @@ def test_9_environment(home: Home) -> None:
     assert told == (9, 9, "environment", "disk_full")
     assert "ulimit -f" in result["hint"] and [each["name"] for each in result["artifacts"]] == ["kept.txt"]
     # The journal is full, so its last record is one of the run; the status still says how it ended.
-    assert journal(home.out)[-1]["type"] == "call_started"
+    assert journal(home.out)[-1]["type"] != "prompt_ended"
     status = json.loads((home.out / "run.json").read_text())
     assert (status["status"], status["verdict"], status["exit_code"]) == ("environment", "environment", 9)
     done = len(settled(home.out))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import Home, Ran, ended, journal, lines, settled
+from fakes.cli import Home, Ran, ended, journal, lines, reads, settled
 
 DONE = {"text": "Done."}
 
@@ -274,7 +274,7 @@ def test_an_expired_approval_answers_nothing(home: Home) -> None:
 def test_decision_300_equals_decision_1(home: Home, decide: str) -> None:
     home.write("a.md", "A\n")
     (home.work / "p.toml").write_text(policy(rule(decide, "the rule", tools=["read_file"], path="a.md")))
-    script = home.script({**read("a.md", "a.md", "a.md"), "repeat": 100}, DONE)
+    script = home.script(*reads("a.md", 100, at_once=3), DONE)
     flags = ["-p", "p.toml", "--max-turns", "200", "-o", str(home.out), "-q"]
     ran = home.stream("Go", "-m", script, *flags)
     assert ran.result == ended(home.out, 0)

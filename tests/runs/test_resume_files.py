@@ -89,7 +89,7 @@ def test_another_model_takes_over(home: Home) -> None:
     ran = resumed(home, "-m", ended_by, "--max-turns", "9")
     assert ran.result == ended(home.out, 0)
     assert ran.result["result"] == "Said by another." and ran.events[0]["model"] == "other"
-    assert set(ran.result["modelUsage"]) == {"scripted", "other"}
+    assert set(ran.result["modelUsage"]) == {"scripted/scripted", "scripted/other"}
 
 
 def test_a_run_directory_may_move(home: Home) -> None:

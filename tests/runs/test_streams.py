@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from fakes.cli import REMIT, Home, Ran, ended, journal, lines, settled
+from fakes.cli import REMIT, Home, Ran, ended, journal, lines, reads, settled
 from fakes.model_server import ModelServer, Stall, delta, stream, usage
 from fakes.ported import PROGRAM
 
@@ -92,10 +92,18 @@ def narrow(pipe: int) -> None:
 def test_a_slow_reader_loses_nothing(home: Home) -> None:
     """Megabytes through a pipe of one page, read in sips: the writer waits for every one of them."""
     home.write("big.md", "x\u00e9\n" * 10_000)
-    reads = {"calls": [{"tool": "read_file", "arguments": {"path": "big.md"}}] * 10, "repeat": 3}
     read, write = os.pipe()
     narrow(read)
-    arguments = ["run", "Go", "-m", home.script(reads, DONE), "-o", str(home.out), "--output-format", "stream-json"]
+    arguments = [
+        "run",
+        "Go",
+        "-m",
+        home.script(*reads("big.md", 3, at_once=10), DONE),
+        "-o",
+        str(home.out),
+        "--output-format",
+        "stream-json",
+    ]
     with home.started(*arguments, stdout=write) as process:
         os.close(write)
         sips = []
@@ -113,7 +121,7 @@ def test_a_slow_reader_loses_nothing(home: Home) -> None:
 
 def test_head_leaves_early(home: Home) -> None:
     home.write("big.md", "x" * 20_000)
-    turns = [{"calls": [{"tool": "read_file", "arguments": {"path": "big.md"}}], "repeat": 20}, DONE]
+    turns = [*reads("big.md", 20), DONE]
     run = [*REMIT, "run", "Go", "-m", home.script(*turns), "-o", str(home.out), "--output-format", "stream-json"]
     done = subprocess.run(
         ["bash", "-c", '"$@" | head -1; echo "${PIPESTATUS[0]}"', "bash", *run],
@@ -246,7 +254,7 @@ def test_a_reader_that_stands_still(home: Home, way: str) -> None:
     home.write("big.md", "x" * 20_000)
     read, write = os.pipe()
     narrow(read)
-    turns = [{"calls": [{"tool": "read_file", "arguments": {"path": "big.md"}}], "repeat": 9}, DONE]
+    turns = [*reads("big.md", 9), DONE]
     seconds = ["--max-seconds", "0.5"] if way == "deadline" else []
     run = ["run", "Go", "-m", home.script(*turns), "-o", str(home.out), "--output-format", "stream-json", *seconds]
     with home.started(*run, stdout=write) as process:

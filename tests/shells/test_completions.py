@@ -18,7 +18,7 @@ from remit.commands.shells import SHELLS, completion_script
 from remit.commands.shells.words import known_words
 from remit.commands.task import example_names
 from remit.commands.tree import command_tree
-from remit.providers.catalog import PROVIDERS
+from remit.config.providers import load_providers
 from remit.store.memory import MemoryProposals
 from remit.tools.registry import places
 from shells.sessions import ask, session
@@ -68,9 +68,9 @@ OFFERED: dict[str, set[str]] = {
     "remit policy explain ": TOOLS,
     "remit policy explain -p task.yaml li": {"list_files"},
     "remit policy explain read_file ": set(),
-    "remit run -m ": {f"{name}/" for name in PROVIDERS},
+    "remit run -m ": {f"{name}/" for name in load_providers("").names()},
     "remit run -m scripted/sub/": {"scripted/sub/script.yaml"},
-    "remit resume last --model=op": {"--model=openai/"},
+    "remit resume last --model=opena": {"--model=openai/"},
     "remit run --example ": EXAMPLES,
     "remit task new --example ": EXAMPLES,
     "remit man ": set(page_words()),

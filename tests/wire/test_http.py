@@ -12,11 +12,10 @@ import trustme
 
 from fakes.asking import Slept, ask, request
 from fakes.model_server import ModelServer, text
+from fakes.opened import by_name, opened
 from remit.base.errors import PreflightFault
 from remit.base.messages import TextBlock
-from remit.providers.catalog import open_provider
 from remit.providers.http import proxy_url
-from remit.providers.openai_chat import OpenAIChat
 
 
 @pytest.mark.parametrize(
@@ -25,13 +24,13 @@ from remit.providers.openai_chat import OpenAIChat
 )  # fmt: skip
 def test_a_base_url_that_is_none_is_refused_before_any_request(url: str) -> None:
     with pytest.raises(PreflightFault) as caught:
-        OpenAIChat("m", base_url=url)
+        opened("m", base_url=url)
     assert caught.value.kind == "base_url" and "http://127.0.0.1:8000/v1" in caught.value.hint
 
 
 def test_a_bad_base_url_is_shown_without_its_password() -> None:
     with pytest.raises(PreflightFault) as caught:
-        OpenAIChat("m", base_url="ftp://user:hunter2@host/v1")
+        opened("m", base_url="ftp://user:hunter2@host/v1")
     assert "hunter2" not in str(caught.value)
 
 
@@ -76,7 +75,7 @@ def test_a_proxy_is_used_with_its_credentials() -> None:
     with ModelServer([text("through the proxy")]) as proxy:
         address = proxy.url.removesuffix("/v1").replace("http://", "http://user:p%40ss@")
         environ = {"HTTP_PROXY": address, "OPENAI_BASE_URL": "http://model.invalid/v1"}
-        assert ask(open_provider("openai/m", environ), request()).blocks() == [TextBlock("through the proxy")]
+        assert ask(by_name("openai/m", environ), request()).blocks() == [TextBlock("through the proxy")]
         received = proxy.requests[0]
     assert received.path == "http://model.invalid/v1/chat/completions" and received.headers["host"] == "model.invalid"
     assert received.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'user:p@ss').decode()}"
@@ -85,21 +84,21 @@ def test_a_proxy_is_used_with_its_credentials() -> None:
 def test_a_proxy_of_another_kind_is_refused_without_its_password() -> None:
     environ = {"ALL_PROXY": "socks5://user:hunter2@host:1080", "OPENAI_BASE_URL": "http://model.invalid/v1"}
     with pytest.raises(PreflightFault) as caught:
-        open_provider("openai/m", environ)
+        by_name("openai/m", environ)
     assert "socks5" in caught.value.what and "hunter2" not in str(caught.value) and "NO_PROXY" in caught.value.hint
 
 
 def test_a_query_in_the_address_stays_behind_the_path() -> None:
     with ModelServer([text("ok")]) as server:
-        ask(OpenAIChat("m", base_url=f"{server.url}?api-version=1"), request())
+        ask(opened("m", base_url=f"{server.url}?api-version=1"), request())
         assert server.requests[0].path == "/v1/chat/completions?api-version=1"
 
 
 def test_credentials_in_the_address_are_sent_and_a_key_outranks_them() -> None:
     with ModelServer([text("a"), text("b")]) as server:
         address = server.url.replace("http://", "http://user:pw@")
-        ask(OpenAIChat("m", base_url=address), request())
-        ask(OpenAIChat("m", base_url=address, api_key="sk-1"), request())
+        ask(opened("m", base_url=address), request())
+        ask(opened("m", base_url=address, api_key="sk-1"), request())
         sent = [received.headers["authorization"] for received in server.requests]
     assert sent == [f"Basic {base64.b64encode(b'user:pw').decode()}", "Bearer sk-1"]
 
@@ -122,7 +121,7 @@ def tls(authority: trustme.CA) -> ssl.SSLContext:
 def test_an_unknown_certificate_is_refused_at_once(tls: ssl.SSLContext) -> None:
     slept = Slept()
     with ModelServer([text("never")], tls) as server:
-        answer = ask(OpenAIChat("m", base_url=server.url, timing=slept.timing), request())
+        answer = ask(opened("m", base_url=server.url, timing=slept.timing), request())
         assert server.requests == []
     assert (
         answer.fault is not None and answer.fault.kind == "network" and "CERTIFICATE_VERIFY_FAILED" in answer.fault.what
@@ -137,9 +136,12 @@ def test_an_authority_of_ones_own_is_trusted_by_its_file(
     program = """
 import asyncio, sys
 from remit.base.messages import BlockPart, Message, Request, TextBlock
-from remit.providers.openai_chat import OpenAIChat
+from remit.base.spec import ModelSpec
+from remit.providers.catalog import open_provider
+from remit.providers.opening import Opening
 async def main():
-    provider = OpenAIChat("m", base_url=sys.argv[1], retry_seconds=0)
+    model = ModelSpec(id="openai/m", protocol="openai", base_url=sys.argv[1])
+    provider = open_provider(Opening(model=model, retry_seconds=0))
     async for part in provider.stream(Request("m", "", (Message("user", (TextBlock("hi"),)),))):
         if isinstance(part, BlockPart):
             print(part.block.text)

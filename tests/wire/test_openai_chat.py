@@ -17,7 +17,7 @@ from fakes import speak_chat as speak
 from fakes.asking import Heard, Slept, ask, request, user
 from fakes.model_server import ModelServer, Received, Reply, calls, delta, event, stream, text, usage
 from fakes.openai_types import check_body
-from fakes.opened import opened
+from fakes.opened import by_name, opened
 from remit.base.errors import PreflightFault
 from remit.base.messages import (
     BlockPart,
@@ -34,7 +34,6 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
-from remit.providers.catalog import open_provider
 from remit.providers.openai_chat import DIALECTS, ChatDecoder
 from remit.providers.openai_chat_reasoning import FORMS, Kept
 from remit.providers.sse import SseEvent
@@ -659,16 +658,16 @@ def test_turns_share_their_prefix_and_a_changed_transcript_is_encoded_anew() -> 
 
 def test_the_official_service_needs_a_key() -> None:
     with pytest.raises(PreflightFault) as caught:
-        open_provider("openai/gpt-4o", {})
+        by_name("openai/gpt-4o", {})
     assert caught.value.kind == "no_key" and "OPENAI_API_KEY" in caught.value.what
     with pytest.raises(PreflightFault):
-        open_provider("openai/gpt-4o", {"OPENAI_API_KEY": "  ", "OPENAI_BASE_URL": "https://API.openai.com/v1/"})
-    assert open_provider("openai/gpt-4o", {"OPENAI_API_KEY": "sk-1"}).key_source == "OPENAI_API_KEY"
+        by_name("openai/gpt-4o", {"OPENAI_API_KEY": "  ", "OPENAI_BASE_URL": "https://API.openai.com/v1/"})
+    assert by_name("openai/gpt-4o", {"OPENAI_API_KEY": "sk-1"}).key_source == "OPENAI_API_KEY"
 
 
 def test_a_server_of_ones_own_needs_none() -> None:
     with ModelServer([text("ok")]) as server:
-        provider = open_provider("openai/org/model:7b", {"OPENAI_BASE_URL": server.url + "/"})
+        provider = by_name("openai/org/model:7b", {"OPENAI_BASE_URL": server.url + "/"})
         assert (provider.name, provider.model, provider.key_source) == ("openai", "org/model:7b", "none")
         ask(provider, request(model=provider.model))
         received = server.requests[0]

@@ -10,17 +10,17 @@ import pytest
 
 from fakes.asking import START, Heard, Slept, ask, hear, request
 from fakes.model_server import Cut, KeepAlive, ModelServer, Reply, Stall, delta, event, refusal, stream, text
+from fakes.opened import opened
 from remit.base.errors import ProviderBusy, ProviderFault
 from remit.base.messages import Delta, RetryPart, TextBlock
-from remit.providers.openai_chat import OpenAIChat
 from remit.providers.wire import MAX_ATTEMPTS
 
 KEY = "sk-test-0123456789abcdef"
 
 
-def provider(server: ModelServer, slept: Slept | None = None, **more: Any) -> OpenAIChat:
+def provider(server: ModelServer, slept: Slept | None = None, **more: Any) -> Any:
     timing = slept.timing if slept else None
-    return OpenAIChat("m", base_url=server.url, api_key=KEY, key_source="OPENAI_API_KEY", timing=timing, **more)
+    return opened("m", base_url=server.url, api_key=KEY, key_source="OPENAI_API_KEY", timing=timing, **more)
 
 
 def heard_from(replies: list[Reply], slept: Slept | None = None, **more: Any) -> Heard:
@@ -166,7 +166,7 @@ def test_a_refused_connection_is_tried_again_and_ends_as_network() -> None:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
         slept = Slept()
-        client = OpenAIChat("m", base_url=f"http://127.0.0.1:{port}/v1", timing=slept.timing)
+        client = opened("m", base_url=f"http://127.0.0.1:{port}/v1", timing=slept.timing)
         heard = ask(client, request())
     assert heard.fault is not None and not isinstance(heard.fault, ProviderBusy)
     assert heard.fault.kind == "network"

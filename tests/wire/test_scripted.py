@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fakes.asking import Heard, Slept, ask, request, user
+from fakes.opened import by_name
 from remit.base.errors import Faults, ProviderBusy
 from remit.base.messages import CallBlock, Delta, Message, ResultBlock, TextBlock, ThinkingBlock, Usage
 from remit.base.spec import Price
 from remit.config.load import parse
-from remit.providers.catalog import open_provider
 from remit.providers.scripted import MAX_REPEAT, ScriptedProvider, compare
 
 
@@ -282,9 +282,9 @@ def test_an_empty_answer_is_asked_for_by_its_reason() -> None:
 )
 def test_yaml_and_toml_files_are_read_by_the_catalog(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
-    assert ask(open_provider(f"scripted/{tmp_path / name}", {}), request()).blocks() == [TextBlock("hi")]
+    assert ask(by_name(f"scripted/{tmp_path / name}", {}), request()).blocks() == [TextBlock("hi")]
 
 
 def test_a_script_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(Faults, match="no such file"):
-        open_provider(f"scripted/{tmp_path}/none.yaml", {})
+        by_name(f"scripted/{tmp_path}/none.yaml", {})

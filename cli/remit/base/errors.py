@@ -111,6 +111,7 @@ class ErrorCode(StrEnum):
     APPROVAL_REQUIRED = "approval_required"
     UNDECLARED = "undeclared"
     BUDGET_SPENT = "budget_spent"
+    REPEATED_CALL = "repeated_call"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
@@ -217,7 +218,7 @@ class Stopped(RemitError):
 
 class ProviderFault(RemitError):
     """The model could not be used: exit 5. Kinds: auth, quota, bad_request, not_found,
-    context_overflow, refused, malformed, network, cut (after the first part), script, replay."""
+    context_overflow, refused, malformed, network, cut (after the first part), loop, script, replay."""
 
     verdict = Verdict.PROVIDER
 

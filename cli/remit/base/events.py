@@ -111,6 +111,33 @@ class ApiRetry(_Line, kw_only=True, tag_field="type", tag="system"):
     error: str
 
 
+class ModelFallback(_Line, kw_only=True, tag_field="type", tag="system"):
+    """A model cannot be asked any more, so that the next one of `fallback_models` is, from here to the
+    end of this process. trigger: why, one word; content: the failure. Models as `provider/model`."""
+
+    subtype: Literal["model_fallback"] = "model_fallback"
+    trigger: str
+    original_model: str
+    fallback_model: str
+    content: str
+
+
+class Status(_Line, kw_only=True, tag_field="type", tag="system"):
+    """What takes a while. status: `compacting`, null when it is over."""
+
+    subtype: Literal["status"] = "status"
+    status: str | None
+
+
+class CompactBoundary(_Line, kw_only=True, tag_field="type", tag="system"):
+    """The transcript was made shorter. compact_metadata: trigger (auto: before the context window ended;
+    overflow: the server refused it), pre_tokens and post_tokens (estimates), duration_ms, and what was
+    done: `summary` (earlier turns became a summary) or `pruned` (results that left)."""
+
+    subtype: Literal["compact_boundary"] = "compact_boundary"
+    compact_metadata: dict[str, Any]
+
+
 class ArtifactPublished(_Line, kw_only=True, tag_field="type", tag="system"):
     subtype: Literal["artifact"] = "artifact"
     name: str
@@ -196,6 +223,9 @@ Event = (
     | PermissionAsked
     | ApprovalUsed
     | ApiRetry
+    | ModelFallback
+    | Status
+    | CompactBoundary
     | ArtifactPublished
     | PlanUpdated
     | CheckFinished
@@ -210,6 +240,9 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     PermissionAsked,
     ApprovalUsed,
     ApiRetry,
+    ModelFallback,
+    Status,
+    CompactBoundary,
     ArtifactPublished,
     PlanUpdated,
     CheckFinished,

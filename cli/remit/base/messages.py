@@ -7,42 +7,57 @@ from typing import Any, Literal
 import msgspec
 
 
-class TextBlock(msgspec.Struct, frozen=True, tag="text"):
+class TextBlock(msgspec.Struct, frozen=True, omit_defaults=True, tag="text"):
+    """Text. `opaque` goes back to the provider as it came, as in every block."""
+
     text: str
+    opaque: str = ""
 
 
-class ThinkingBlock(msgspec.Struct, frozen=True, tag="thinking"):
-    """Reasoning of the model. `signature` and `opaque` go back to the provider as they came."""
+class ThinkingBlock(msgspec.Struct, frozen=True, omit_defaults=True, tag="thinking"):
+    """Reasoning of the model. `signature` and `opaque` go back to the model that wrote them, and to no other."""
 
     text: str
     signature: str = ""
     opaque: str = ""
 
 
-class CallBlock(msgspec.Struct, frozen=True, tag="call"):
+class CallBlock(msgspec.Struct, frozen=True, omit_defaults=True, tag="call"):
     """A tool call. `arguments` is the JSON text as the model wrote it; it may be malformed."""
 
     id: str
     tool: str
     arguments: str
+    opaque: str = ""
 
 
-class ResultBlock(msgspec.Struct, frozen=True, tag="result"):
-    """The answer to the call with this id."""
+class ImageBlock(msgspec.Struct, frozen=True, tag="image"):
+    """A picture. media_type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`. data: its bytes in base64."""
+
+    media_type: str
+    data: str
+
+
+class ResultBlock(msgspec.Struct, frozen=True, omit_defaults=True, tag="result"):
+    """The answer to the call with this id: a text, and pictures after it."""
 
     call_id: str
     content: str
     is_error: bool = False
+    images: tuple[ImageBlock, ...] = ()
 
 
-Block = TextBlock | ThinkingBlock | CallBlock | ResultBlock
+Block = TextBlock | ThinkingBlock | CallBlock | ImageBlock | ResultBlock
 
 
-class Message(msgspec.Struct, frozen=True):
-    """One entry of the transcript. Results stand in a user message right after their calls."""
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One entry of the transcript. Results stand in a user message right after their calls.
+
+    origin: `provider/model` of an answer. What is `opaque` or a signature in it goes back to that model only."""
 
     role: Literal["user", "assistant"]
     content: tuple[Block, ...]
+    origin: str = ""
 
     def text(self) -> str:
         """All text blocks joined by newlines: several blocks of one message are one answer."""
@@ -60,14 +75,21 @@ class ToolSpec(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
 
 
-class Request(msgspec.Struct, frozen=True):
-    """One question to the model. `model` is the provider's own model name."""
+Effort = Literal["off", "low", "medium", "high", "max"]
+"""How much a model should think before it answers."""
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One question to the model. `model` is the provider's own model name. effort None: as the model does
+    by itself. cache_key: the same for all requests of a conversation, for servers that route by it."""
 
     model: str
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
+    effort: Effort | None = None
+    cache_key: str = ""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -90,7 +112,28 @@ class Usage(msgspec.Struct, frozen=True):
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal"]
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """US dollars of one answer, by the kinds of its tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
+    def total(self) -> float:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cut"]
+"""Why an answer ended. `cut`: the connection broke after its first part; no provider says so itself."""
 
 
 class Delta(msgspec.Struct, frozen=True, tag="delta"):

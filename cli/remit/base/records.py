@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from remit.base.calls import Decision, Outcome
-from remit.base.messages import Message, StopReason, Usage
+from remit.base.messages import Cost, ImageBlock, Message, StopReason, Usage
 from remit.base.resources import Resource
 
 
@@ -37,6 +37,7 @@ class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     text: str
     synthetic: bool = False
     reason: str = ""
+    images: tuple[ImageBlock, ...] = ()
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
@@ -48,8 +49,8 @@ class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered"):
-    """The model's answer, normalised (unique call ids). estimated: the server told no usage, so that it
-    is judged from the length of the texts."""
+    """The model's answer, normalised (unique call ids). model: `provider/model`. cost None: the model has
+    no price. estimated: the server told no usage, so that it is judged from the length of the texts."""
 
     turn: int
     model: str
@@ -57,8 +58,29 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     usage: Usage
     stop: StopReason
     seconds: float
-    usd: float | None = None
+    cost: Cost | None = None
     estimated: bool = False
+
+
+class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
+    """The transcript was made shorter: `opening` (the prompt and a summary) stands for all but its last
+    `kept` messages. model, usage, cost, seconds, estimated: of the request that wrote the summary.
+    trigger `overflow`: the server refused the transcript as it was."""
+
+    opening: Message
+    kept: int
+    trigger: Literal["auto", "overflow"]
+    model: str
+    usage: Usage
+    seconds: float
+    cost: Cost | None = None
+    estimated: bool = False
+
+
+class Pruned(msgspec.Struct, frozen=True, tag="pruned"):
+    """The results of these calls left the transcript to make room; a note stands in their place."""
+
+    call_ids: tuple[str, ...]
 
 
 class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):
@@ -132,7 +154,7 @@ class OutputSubmitted(msgspec.Struct, frozen=True, tag="output_submitted"):
 class Noted(msgspec.Struct, frozen=True, tag="noted"):
     """Something worth keeping that is not a step: a traceback, a repair, a warning."""
 
-    kind: Literal["traceback", "repair", "warning", "retry"]
+    kind: Literal["traceback", "repair", "warning", "retry", "fallback", "loop"]
     text: str
 
 
@@ -151,6 +173,8 @@ Record = (
     | UserSaid
     | TurnStarted
     | Answered
+    | Compacted
+    | Pruned
     | CallChecked
     | CallStarted
     | CallSettled

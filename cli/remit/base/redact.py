@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 REDACTED = "[redacted]"
 
 MIN_VALUE_CHARS = 8
@@ -82,3 +84,49 @@ class Redactor:
 
 def _replace_shape(found: re.Match[str]) -> str:
     return f"{found['scheme'] or found['user'] or ''}{REDACTED}"
+
+
+MIN_KEY_CHARS = 16
+"""A shorter key is a placeholder that people write for servers that take any: it may be a word of the texts."""
+
+
+class KeyGuard:
+    """Keeps the keys of model providers out of whatever a run writes, tells and sends. Unlike a Redactor
+    it looks for nothing else, because a run's own texts must reach the model as they are."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._keys: set[str] = set()
+        self._in_text: re.Pattern[str] | None = None
+        self._in_json: re.Pattern[bytes] | None = None
+        for key in keys:
+            self.add(key)
+
+    def add(self, key: str) -> None:
+        """One more key, such as one that was renewed on the way."""
+        if len(key) >= MIN_KEY_CHARS and key not in self._keys:
+            self._keys.add(key)
+            longest_first = sorted(self._keys, key=len, reverse=True)
+            self._in_text = re.compile("|".join(map(re.escape, longest_first)))
+            spelled = (re.escape(json.dumps(each)[1:-1].encode()) for each in longest_first)
+            self._in_json = re.compile(b"|".join(spelled))
+
+    @property
+    def active(self) -> bool:
+        return self._in_json is not None
+
+    def finds(self, line: bytes) -> bool:
+        """Whether a key stands in this JSON."""
+        return self._in_json is not None and self._in_json.search(line) is not None
+
+    def clean(self, value: Any) -> Any:
+        """A Struct without the keys in any of its texts."""
+        return msgspec.convert(self._cleaned(msgspec.to_builtins(value)), type(value))
+
+    def _cleaned(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._in_text.sub(REDACTED, value) if self._in_text is not None else value
+        if isinstance(value, dict):
+            return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._cleaned(item) for item in value]
+        return value

@@ -11,6 +11,7 @@ import msgspec
 
 from remit.base.calls import Decide
 from remit.base.limits import Limits
+from remit.base.messages import Effort, ImageBlock
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -49,20 +50,92 @@ class Expect(msgspec.Struct, frozen=True):
     checks_where: str = ""
 
 
-class Price(msgspec.Struct, frozen=True):
-    """US dollars per million tokens."""
+class PriceTier(msgspec.Struct, frozen=True, omit_defaults=True):
+    """US dollars per million tokens of a request whose whole input is larger than `above` tokens."""
 
+    above: int
     input: float
     output: float
     cache_read: float | None = None
     cache_write: float | None = None
 
 
+class Price(msgspec.Struct, frozen=True, omit_defaults=True):
+    """US dollars per million tokens. cache_read, cache_write None: as any input. tiers: dearer prices of
+    long requests."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    tiers: tuple[PriceTier, ...] = ()
+
+
+Protocol = Literal["anthropic", "openai", "openai-responses", "google", "local", "scripted", "replay"]
+"""The languages that providers speak. `openai` is Chat Completions, the one most other servers know."""
+
+Thinking = Literal["none", "budget", "adaptive", "effort", "level"]
+"""How a model is told to think. budget: by a number of tokens. adaptive: it decides, given an effort.
+effort: by a word. level: by the words of Gemini 3."""
+
+
+class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A model and where it is served, with nothing left to look up but the key.
+
+    id: `provider/name`. base_url: as configured, "" where there is none; base_url_env: the variable that
+    replaces it; protocol_elsewhere: what is spoken at another address than base_url. auth_header: the
+    header of the key, "" as the protocol has it. key_env: variables of the key, the first that is set
+    counts. key_required: at base_url no request makes sense without one. token_command: argv that prints
+    a key. headers, query: sent with every request. gguf: weights of a local model.
+    context_window, max_output_tokens: tokens, None where unknown. output_in_window: whether the answer
+    counts against the context window. vision, pdf: None where unknown. thinking: None where unknown."""
+
+    id: str
+    protocol: Protocol
+    protocol_elsewhere: Protocol | None = None
+    base_url: str = ""
+    base_url_env: str = ""
+    auth_header: str = ""
+    key_env: tuple[str, ...] = ()
+    key_required: bool = False
+    token_command: tuple[str, ...] = ()
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    gguf: str = ""
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    output_in_window: bool = True
+    vision: bool | None = None
+    pdf: bool | None = None
+    thinking: Thinking | None = None
+    cache_breakpoints: bool = False
+    price: Price | None = None
+
+    @property
+    def provider(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The provider's own name of the model."""
+        return self.id.partition("/")[2]
+
+
+class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether and when older turns are summed up. reserve: what has to stay free of the context window,
+    below 1 a share of it, else tokens; None: as the model's answers need."""
+
+    enabled: bool = True
+    reserve: float | None = None
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """workspace: absolute. model: `provider/name`, or "" when none was named. prompt: final, inputs
     filled in and stdin appended. ticks: the tools the model gets. task: path of the task file, or "".
     files: every file read for this spec with its sha256, to say later what changed. memory: accepted
-    notes of earlier runs. command: the flags as given and the directory they were given in."""
+    notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
+    these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
+    they were given in."""
 
     name: str = "run"
     task: str = ""
@@ -87,4 +160,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}
     memory: tuple[str, ...] = ()
+    fallback_models: tuple[str, ...] = ()
+    models: dict[str, ModelSpec] = {}
+    effort: Effort | None = None
+    compaction: Compaction = Compaction()
+    images: tuple[ImageBlock, ...] = ()
     command: dict[str, Any] = {}

@@ -30,6 +30,22 @@ Task = Annotated[str | None, typer.Option("--task", "-t", metavar="FILE", help="
 Model = Annotated[
     str | None, typer.Option("--model", "-m", metavar="PROVIDER/NAME", help="The model, such as openai/gpt-4o-mini.")
 ]
+FallbackModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fallback-model",
+        metavar="PROVIDER/NAME",
+        help="To go on with when the model is busy; may be repeated.",
+    ),
+]
+Effort = Annotated[
+    Literal["off", "low", "medium", "high", "max"] | None,
+    typer.Option("--effort", help="How much the model should think. Default: as it does by itself."),
+]
+Images = Annotated[
+    list[str] | None,
+    typer.Option("--image", metavar="FILE", help="A picture to show with the prompt."),
+]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", "-p", metavar="FILE", help="Rule file; may be given several times.")
 ]

@@ -31,6 +31,9 @@ def run(
         str | None, typer.Option("--out", "-o", metavar="DIR", help="The run's directory, artifacts included.")
     ] = None,
     model: options.Model = None,
+    fallback_models: options.FallbackModels = None,
+    effort: options.Effort = None,
+    images: options.Images = None,
     output_format: options.OutputFormat = "text",
     inputs: Annotated[
         list[str] | None, typer.Option("--input", "-i", metavar="KEY=VALUE", help="An input of the task.")
@@ -84,6 +87,9 @@ def run(
         on_ask=on_ask,
         on_deny=on_deny,
         stdin=stdin,
+        fallback_models=tuple(fallback_models or ()),
+        effort=effort,
+        images=tuple(images or ()),
     )
     _start(flags, example, out, record, output_format, quiet)
 

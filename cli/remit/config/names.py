@@ -104,7 +104,7 @@ def directory_fault(path: str) -> str:
 
 def model_fault(model: str) -> str:
     """Why this is no model's name, or ""."""
-    if not model or all(model.partition("/")) or (model.isidentifier() and model.isascii()):
+    if not model or all(model.partition("/")) or re.fullmatch(r"[A-Za-z0-9_.:-]+", model):
         return ""
     return f"expected PROVIDER/NAME, seen {shorten(model)}"
 

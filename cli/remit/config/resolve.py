@@ -10,13 +10,16 @@ from typing import Literal, Protocol
 import msgspec
 
 from remit.base.calls import Decide
-from remit.base.errors import Fault, Faults
+from remit.base.errors import Fault, Faults, UsageFault
+from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
-from remit.base.spec import Expect, PolicySource, RunSpec, Source, Tick
+from remit.base.spec import Expect, ModelSpec, PolicySource, RunSpec, Source, Tick
 from remit.base.text import shorten
+from remit.config.images import read_image
 from remit.config.inputs import fill, given_values
 from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
+from remit.config.models import resolve_models
 from remit.config.names import directory_fault, model_fault
 from remit.config.settings import Settings
 from remit.config.task import ARTIFACT_TOOL, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
@@ -48,7 +51,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt, prompt_file: `-` is standard input. inputs: `KEY=VALUE`. tools: names, each alone or as
     `NAME=auto|ask|deny`, or several with commas; an empty one offers no tools. limits: by name of the
-    limit, as written. stdin: `--stdin` / `--no-stdin`."""
+    limit, as written. stdin: `--stdin` / `--no-stdin`. fallback_models: instead of the task's. images:
+    files, shown with the prompt."""
 
     task: str | None = None
     prompt: str | None = None
@@ -65,6 +69,9 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     on_ask: OnAsk | None = None
     on_deny: OnDeny | None = None
     stdin: bool | None = None
+    fallback_models: tuple[str, ...] = ()
+    effort: Effort | None = None
+    images: tuple[str, ...] = ()
 
 
 def build_spec(
@@ -99,12 +106,18 @@ class _Resolve:
         prompt = self._prompt(task)
         wish = self._stdin_wish(task, prompt)
         workspace = self._workspace(task)
+        model, fallback_models, models = self._models(task)
         spec = RunSpec(
             name=task.name if task else "run",
             task=flags.task or "",
             prompt=prompt or "",
             workspace=workspace,
-            model=self._model(task),
+            model=model,
+            fallback_models=fallback_models,
+            models=models,
+            effort=flags.effort or (task.effort if task else None),
+            images=tuple(self._images()),
+            compaction=self._settings.compaction,
             ticks=self._ticks(task),
             limits=limits_from({**(task.limit_values if task else {}), **self._flag_limits()}),
             memory_enabled=bool(task and task.memory.enabled),
@@ -237,6 +250,41 @@ class _Resolve:
         if message:
             self._fault(message, "-m")
         return given
+
+    def _models(self, task: Task | None) -> tuple[str, tuple[str, ...], dict[str, ModelSpec]]:
+        """The ids of the model and of those to fall back on, and all of them resolved."""
+        known = len(self._faults)
+        first = self._model(task)
+        others = self._flags.fallback_models or (task.fallback_models if task else ())
+        for name in self._flags.fallback_models:
+            if message := model_fault(name) if name else "the model's name is empty":
+                self._fault(message, "--fallback-model")
+        if len(self._faults) > known:
+            return "", (), {}
+        try:
+            found, files = resolve_models(filter(None, (first, *others)), self._settings.config_dir)
+        except Faults as problem:
+            self._faults += problem.faults
+            return "", (), {}
+        except UsageFault as problem:
+            self._fault(problem.what, self._model_where(task), problem.hint)
+            return "", (), {}
+        self._files |= files
+        ids = [found[name].id for name in dict.fromkeys(filter(None, (first, *others)))]
+        by_id = {model.id: model for model in found.values()}
+        return (ids[0], tuple(ids[1:]), by_id) if first else ("", tuple(ids), by_id)
+
+    def _model_where(self, task: Task | None) -> str:
+        if self._flags.model is not None or self._flags.fallback_models:
+            return "-m" if self._flags.model is not None else "--fallback-model"
+        return task.model_where if task and task.model else str(self._settings.origin("model"))
+
+    def _images(self) -> Iterator[ImageBlock]:
+        for path in self._flags.images:
+            try:
+                yield read_image(path)
+            except Faults as problem:
+                self._faults += problem.faults
 
     def _ticks(self, task: Task | None) -> dict[str, Tick]:
         if self._flags.tools is not None:

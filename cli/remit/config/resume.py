@@ -14,6 +14,7 @@ from remit.base.limits import Limits
 from remit.base.spec import RunSpec, Source
 from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes
+from remit.config.models import resolve_models
 from remit.config.names import model_fault
 from remit.config.resolve import RunFlags, StdinWish, build_spec
 from remit.config.settings import Settings
@@ -59,7 +60,9 @@ def changed_spec(
         raise Faults(faults)
     changes: dict[str, Any] = {"limits": _raised(spec.limits, values)}
     if flags.model is not None:
-        changes["model"] = flags.model
+        found, _ = resolve_models([flags.model], settings.config_dir)
+        model = found[flags.model]
+        changes |= {"model": model.id, "models": {**spec.models, model.id: model}}
     if flags.approvals is not None:
         changes["approvals"] = Source(flags.approvals, _read(flags.approvals))
     return msgspec.structs.replace(spec, **changes), notes

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault, Faults
-from remit.base.spec import Price
+from remit.base.spec import Compaction, Price
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import Document, in_line_order
@@ -20,6 +20,7 @@ from remit.config.names import model_fault
 from remit.config.where import STATE_DIR, config_dir, state_dir
 
 FILE_NAME = "remit.toml"
+MIN_RESERVE_TOKENS = 100
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
@@ -40,6 +41,13 @@ class RetryKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     seconds: Seconds | UnsetType = UNSET
 
 
+class ContextKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[context]`: reserve is a share of the context window such as "20%", or tokens."""
+
+    compact: bool | UnsetType = UNSET
+    reserve: int | str | UnsetType = UNSET
+
+
 class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[prices."provider/model"]`: US dollars per million tokens."""
 
@@ -56,6 +64,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     state_dir: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     net: NetKeys = NetKeys()
     retry: RetryKeys = RetryKeys()
+    context: ContextKeys = ContextKeys()
     prices: dict[str, PriceKeys] = {}
 
 
@@ -81,9 +90,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     fetch_allowed_ports: tuple[int, ...] = (80, 443)
     retry_seconds: float = 300.0
+    context_compact: bool = True
+    context_reserve: float | None = None
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
+
+    @property
+    def compaction(self) -> Compaction:
+        return Compaction(self.context_compact, self.context_reserve)
 
     def origin(self, name: str) -> Origin:
         """Where a setting's value comes from, by its dotted name: `net.fetch_allowed_ports`."""
@@ -95,6 +110,8 @@ _FIELDS = {
     "state_dir": "state_dir",
     "net.fetch_allowed_ports": "fetch_allowed_ports",
     "retry.seconds": "retry_seconds",
+    "context.compact": "context_compact",
+    "context.reserve": "context_reserve",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -153,8 +170,13 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "state_dir": keys.state_dir,
         "net.fetch_allowed_ports": keys.net.fetch_allowed_ports,
         "retry.seconds": keys.retry.seconds,
+        "context.compact": keys.context.compact,
+        "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }
+    if keys.context.reserve is not UNSET and values["context.reserve"] is UNSET:
+        message = f"`context.reserve`: expected 1% to 90%, or at least 100 tokens, seen {shorten(keys.context.reserve)}"
+        faults.append(Fault(message, document.where("context", "reserve")))
     if isinstance(keys.model, str) and model_fault(keys.model):
         faults.append(Fault(f"`model`: {model_fault(keys.model)}", document.where("model")))
     if isinstance(keys.state_dir, str) and not os.path.isabs(keys.state_dir):
@@ -170,6 +192,14 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         for name, value in values.items()
         if value is not UNSET
     }, faults
+
+
+def _reserve(given: int | str | UnsetType) -> float | UnsetType:
+    """Below 1 a share, else tokens; UNSET for what is neither."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return float(given) if given >= MIN_RESERVE_TOKENS else UNSET
+    share = str(given).strip().removesuffix("%") if isinstance(given, str) and given.strip().endswith("%") else ""
+    return int(share) / 100 if share.isdecimal() and share.isascii() and 1 <= int(share) <= 90 else UNSET
 
 
 def _from_environ(environ: Mapping[str, str]) -> tuple[_Layer, list[Fault]]:

@@ -13,6 +13,7 @@ from msgspec import Meta
 from remit.base.calls import Decide
 from remit.base.errors import Fault, Faults
 from remit.base.limits import Limits
+from remit.base.messages import Effort
 from remit.base.resources import Effect
 from remit.base.spec import Expect, Tick
 from remit.base.text import shorten
@@ -98,6 +99,13 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         ),
     ] = ""
     model: Annotated[str, Meta(min_length=1, description="PROVIDER/NAME. Default: the one of the settings.")] = ""
+    fallback_models: Annotated[
+        tuple[str, ...],
+        Meta(description="Models to go on with, in this order, when one is busy, unreachable or out of credit."),
+    ] = ()
+    effort: Annotated[
+        Effort | None, Meta(description="How much the model should think. Default: as it does by itself.")
+    ] = None
     tools: Annotated[
         dict[str, Decide | ToolKeys], Meta(description="The tools the model gets, each with auto, ask or deny.")
     ] = {}
@@ -118,15 +126,18 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A task file, checked. workspace: absolute, or "" when the file names none. limit_values: the
     limits the file gives; limits: those with the defaults. files: sha256 of every file read, by
-    absolute path. prompt_where: `file:line` of the prompt."""
+    absolute path. prompt_where, model_where: `file:line` of the prompt and the model."""
 
     path: str
     name: str
     prompt: str
     prompt_where: str
+    model_where: str
     inputs: dict[str, InputKeys]
     workspace: str
     model: str
+    fallback_models: tuple[str, ...]
+    effort: Effort | None
     ticks: dict[str, Tick]
     limit_values: dict[str, Any]
     memory: MemoryKeys
@@ -183,9 +194,12 @@ class _Check:
             name=self._name(keys.name),
             prompt=keys.prompt,
             prompt_where=prompt_where,
+            model_where=self._document.where("model"),
             inputs=self._inputs(keys.inputs),
             workspace=self._workspace(keys.workspace),
             model=self._model(keys.model),
+            fallback_models=self._fallback_models(keys.fallback_models),
+            effort=keys.effort,
             ticks=self._ticks(keys.tools),
             limit_values=self._limits(keys.limits),
             memory=keys.memory,
@@ -260,6 +274,10 @@ class _Check:
         if message:
             self._fault(("model",), f"`model`: {message}")
         return model
+
+    def _fallback_models(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        self._each(("fallback_models",), names, lambda name: (model_fault(name) if name else "an empty name", ""))
+        return names
 
     def _ticks(self, tools: dict[str, Decide | ToolKeys]) -> dict[str, Tick]:
         given = self._given().get("tools")

@@ -46,9 +46,10 @@ class Ledger:
             if getattr(self.limits, limit) is not None and used > getattr(self.limits, limit)
         ]
 
-    def before_request(self) -> None:
-        """Raise BudgetSpent when one more model request is over a limit."""
-        self._hold("turns", self.turns + 1)
+    def before_request(self, *, turns: bool = True) -> None:
+        """Raise BudgetSpent when one more model request is over a limit. turns: whether it is a turn."""
+        if turns:
+            self._hold("turns", self.turns + 1)
         self._below("tokens", self.tokens)
         self._below("usd", self.usd)
 

@@ -12,18 +12,21 @@ import msgspec
 
 from remit.base.calls import Call, Decision, Outcome, RuleRef, err
 from remit.base.errors import BudgetSpent, ErrorCode, Failure, Refused, RemitError
-from remit.base.events import ApprovalUsed, PermissionAsked, PermissionDenied
+from remit.base.events import ApprovalUsed, Notice, PermissionAsked, PermissionDenied
 from remit.base.ports import Approval, Approvals, Policy, World
 from remit.base.records import CallChecked, CallSettled, CallsPending, CallStarted, Noted
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.base.text import clip, scrub
 from remit.engine.context import CallContext
+from remit.engine.loops import circle
 from remit.engine.order import QUIET_EFFECTS, Order
 from remit.engine.recorder import Recorder
 from remit.tools.contract import Tool
 
 MAX_PARALLEL = 8
+MIN_RESULT_BYTES = 1000
+MAX_RESULT_BYTES = 1 << 30
 
 FLOOR_REFUSALS = frozenset(
     {
@@ -80,7 +83,8 @@ class Gate(msgspec.Struct):
 
 class Dispatch:
     """Runs calls. tools: those the model is offered, harness tools included. withheld: ticked tools that
-    it is not offered, and why."""
+    it is not offered, and why. batch_bytes: what all results of one turn together may take of the
+    model's context window, None where that is unknown."""
 
     def __init__(
         self,
@@ -90,8 +94,11 @@ class Dispatch:
         gate: Gate,
         hands: Hands,
         recorder: Recorder,
+        *,
+        batch_bytes: int | None = None,
     ) -> None:
         self._spec = spec
+        self._batch_bytes = batch_bytes
         self._tools = tools
         self._withheld = withheld
         self._gate = gate
@@ -118,12 +125,16 @@ class Dispatch:
         if over_budget is not None:
             raise over_budget
 
+    def _share(self, calls: int) -> int:
+        """Bytes of each result where a turn has that many calls."""
+        return max(MIN_RESULT_BYTES, self._batch_bytes // calls) if self._batch_bytes else MAX_RESULT_BYTES
+
     async def perform_one(self, tool: Tool, call: Call) -> Outcome:
         """A call of the harness itself (a check of the task): same gate, no transcript."""
         checked = self._judge(call, tool)
         self._stop_on_ask([checked])
         outcome, seconds = await self._run(checked)
-        self._recorder.record(self._settled(checked, outcome, seconds))
+        self._recorder.record(self._settled(checked, outcome, seconds, MAX_RESULT_BYTES))
         if checked.refused and self._spec.on_deny == "fail":
             raise _refused(outcome)
         return outcome
@@ -132,11 +143,22 @@ class Dispatch:
 
     def _check(self, call: Call) -> Checked:
         tool = self._tools.get(call.tool)
+        length = circle(self._recorder.state.history, call)
+        if length and not (tool is not None and tool.bounds_repeats):
+            return self._repeated(call, length)
         if tool is None and call.tool in self._withheld:
             return self._not_offered(call, self._withheld[call.tool])
         if tool is None:
             return Checked(call, outcome=err(ErrorCode.UNKNOWN_TOOL, self._unknown(call.tool)))
         return self._judge(call, tool)
+
+    def _repeated(self, call: Call, length: int) -> Checked:
+        """A call that the model made twice in the same way, with the same result, is not made a third time."""
+        what = "this very call was made twice" if length == 1 else f"the last {length} calls were made twice"
+        message = f"{what} with the same result, so it is not made again: use the result, or try something else"
+        self._recorder.record(Noted("loop", f"{call.key} {call.tool}: {what} with the same result"), sync=False)
+        self._recorder.emit(Notice(kind="loop", text=f"{call.tool} ({call.key}) is not run: {what}, same result"))
+        return Checked(call, outcome=err(ErrorCode.REPEATED_CALL, message))
 
     def _judge(self, call: Call, tool: Tool) -> Checked:
         try:
@@ -303,7 +325,7 @@ class Dispatch:
             return
         for each in checked:
             if each.refused and each.outcome is not None:
-                self._settle(each, each.outcome, 0.0)
+                self._settle(each, each.outcome, 0.0, MAX_RESULT_BYTES)
                 raise _refused(each.outcome)
 
     # -- execute -------------------------------------------------------------------------------
@@ -312,6 +334,7 @@ class Dispatch:
         """Readers share, writers are alone per resource; outcomes are settled in call order."""
         tasks: list[asyncio.Task[tuple[Outcome, float]]] = []
         order = Order()
+        share = self._share(max(1, len(checked)))
         stop: RemitError | None = None
         try:
             for each in checked:
@@ -326,7 +349,7 @@ class Dispatch:
                     stop = stop or error
                     code = ErrorCode.BUDGET_SPENT if isinstance(error, BudgetSpent) else ErrorCode.IO_ERROR
                     outcome, seconds = err(code, error.what), 0.0
-                self._settle(each, outcome, seconds)
+                self._settle(each, outcome, seconds, share)
         finally:
             await _cancel_all(tasks)
         if stop is not None:
@@ -378,13 +401,14 @@ class Dispatch:
 
     # -- settle --------------------------------------------------------------------------------
 
-    def _settle(self, checked: Checked, outcome: Outcome, seconds: float) -> None:
-        self._recorder.settle(self._settled(checked, outcome, seconds), sync=not checked.quiet)
+    def _settle(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> None:
+        self._recorder.settle(self._settled(checked, outcome, seconds, max_bytes), sync=not checked.quiet)
 
-    def _settled(self, checked: Checked, outcome: Outcome, seconds: float) -> CallSettled:
+    def _settled(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> CallSettled:
+        """What is kept is what the model is sent: whole characters, within its bounds."""
         call = checked.call
         bound = checked.tool.bounds.output_bytes if checked.tool else 4096
-        content, _ = clip(scrub(outcome.for_model()), bound)
+        content, _ = clip(scrub(outcome.for_model()), min(bound, max_bytes))
         return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6))
 
     def _unknown(self, name: str) -> str:

@@ -11,12 +11,14 @@ import msgspec
 from remit.base.errors import RemitError
 from remit.base.events import Event, Result
 from remit.base.ports import Clock, Listener
+from remit.base.redact import KeyGuard
 
 
 class Emitter:
     """Stamps `session_id` and `uuid` and hands each event to the listeners.
 
-    stdout: those whose failure ends the run. beside: the others, who hear after them."""
+    stdout: those whose failure ends the run. beside: the others, who hear after them. guard: knows what
+    no event may show."""
 
     def __init__(
         self,
@@ -26,7 +28,9 @@ class Emitter:
         session_id: str,
         new_uuid: Callable[[], str],
         clock: Clock,
+        guard: KeyGuard | None = None,
     ) -> None:
+        self._guard = guard or KeyGuard()
         self._stdout = stdout
         self._beside = beside
         self._encode = encode
@@ -58,6 +62,9 @@ class Emitter:
         event.session_id = self.session_id
         event.uuid = event.uuid or self._new_uuid()
         line = self._encode(event)
+        if self._guard.finds(line):
+            event = self._guard.clean(event)
+            line = self._encode(event)
         for listener in listeners:
             listener.on_event(event, line)
 

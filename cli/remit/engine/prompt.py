@@ -28,3 +28,21 @@ def system_prompt(spec: RunSpec, tool_names: Iterable[str]) -> str:
         parts += ["", "Notes from earlier runs, accepted by the user:", *(f"- {note}" for note in spec.memory)]
     text = "\n".join(parts)
     return f"{text}\n\n{spec.system}" if spec.system else text
+
+
+COMPACT_PROMPT = """\
+The conversation so far is about to be replaced by your summary of it, because it gets too long. Write the summary \
+now: call no tool, answer with text only. Whoever reads it has nothing else, and goes on with the task from there. \
+Leave out what no longer matters, keep exact names, paths, numbers and error texts. Use these headings:
+
+# Objective
+# Constraints and decisions
+# Discoveries
+# Work done, and what is left or blocked
+# Next step
+# Files that matter"""
+"""The last words of the request that has older turns summed up."""
+
+OPENING_MARK = """\
+Earlier turns of this conversation were replaced by the following summary. What it says was done is done; \
+go on from there."""

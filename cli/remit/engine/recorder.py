@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import msgspec
+
 from remit.base.errors import RemitError
 from remit.base.events import Event, Result
 from remit.base.ports import Clock, Journal
 from remit.base.records import ArtifactWritten, CallSettled, PlanSet, Record, Spent, UserSaid
+from remit.base.redact import KeyGuard
 from remit.engine.emit import Emitter
 from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled
 from remit.engine.state import State
@@ -16,9 +19,12 @@ from remit.engine.state import State
 
 class Recorder:
     """The only writer of the journal while a run lasts. Grants reach it from the threads of their
-    calls, so each step is taken under one lock."""
+    calls, so each step is taken under one lock. guard: knows the keys that no record may hold."""
 
-    def __init__(self, journal: Journal, state: State, emitter: Emitter, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, state: State, emitter: Emitter, clock: Clock, guard: KeyGuard | None = None
+    ) -> None:
+        self._guard = guard or KeyGuard()
         self._journal = journal
         self.state = state
         self._emitter = emitter
@@ -26,6 +32,9 @@ class Recorder:
         self._lock = threading.RLock()
 
     def record(self, record: Record, *, sync: bool = True) -> None:
+        if self._guard.active and self._guard.finds(msgspec.json.encode(record)):
+            # Before the state hears of it, so that a resumed run sends what this one sends.
+            record = self._guard.clean(record)
         with self._lock:
             self._journal.append(record, sync=sync)
             self.state.apply(record)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from remit.base.errors import BudgetSpent, ProviderBusy, RemitError, Verdict, exit_code
 from remit.base.events import Result, Subtype
 from remit.base.spec import RunSpec
+from remit.engine.answer import wire_input
 from remit.engine.finish import Unmet
-from remit.engine.state import Denial, State
-from remit.engine.turn import wire_input
+from remit.engine.state import Denial, ModelUsage, State
 
 SUBTYPES: dict[str, Subtype] = {
     "turns": "error_max_turns",
@@ -24,6 +26,20 @@ TERMINAL_REASONS = {
     Verdict.BUSY: "api_error",
     Verdict.STOPPED: "aborted",
 }
+
+COUNTS = (
+    "calls",
+    "failed_calls",
+    "refusals",
+    "retry",
+    "repair",
+    "cut",
+    "loop",
+    "fallback",
+    "compactions",
+    "pruned",
+    "traceback",
+)
 
 RESUMABLE = {
     Verdict.BUG,
@@ -65,12 +81,12 @@ def build_result(
             "cache_read_input_tokens": state.usage.cache_read,
             "output_tokens": state.usage.output,
         },
-        modelUsage=state.model_usage,
+        modelUsage={name: _model(used) for name, used in state.model_usage.items()},
         permission_denials=[_denial(denial) for denial in state.denials.values()],
         pending=_pending(state),
         unmet=error.unmet if isinstance(error, Unmet) else [],
         artifacts=[msgspec.to_builtins(artifact) for artifact in state.artifacts.values()],
-        counts={key: state.counts[key] for key in ("calls", "failed_calls", "refusals", "retry", "traceback")},
+        counts={key: state.counts[key] for key in COUNTS},
         spent={**state.ledger.spent(), "seconds": round(seconds, 3)},
         run_id=run_id,
         run_dir=run_dir,
@@ -78,6 +94,21 @@ def build_result(
         stdin=spec.stdin,
         resets_at=error.reset_at if isinstance(error, ProviderBusy) else "",
     )
+
+
+def _model(used: ModelUsage) -> dict[str, Any]:
+    """costUSD: of all tokens; costs: by their kinds, the cached ones apart."""
+    usage, cost = used.usage, used.cost
+    return {
+        "requests": used.requests,
+        "inputTokens": usage.input,
+        "outputTokens": usage.output,
+        "cacheReadInputTokens": usage.cache_read,
+        "cacheCreationInputTokens": usage.cache_write,
+        "costUSD": round(cost.total(), 6),
+        "costs": {name: round(value, 6) for name, value in msgspec.structs.asdict(cost).items()},
+        "costKnown": used.cost_known,
+    }
 
 
 def _subtype(error: RemitError | None) -> Subtype:

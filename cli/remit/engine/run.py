@@ -17,13 +17,16 @@ from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.dispatch import Dispatch
 from remit.engine.finish import Finish
+from remit.engine.loops import MAX_REPEATS
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
-from remit.engine.turn import Asker
+from remit.engine.window import Window
 from remit.tools.contract import Tool
 
 MAX_CONTINUATIONS = 3
+MAX_CUTS = 3
 MAX_EMPTY_ANSWERS = 2
+"""Recoveries in a row; a sound answer in between begins the count anew."""
 
 
 class Run:
@@ -32,20 +35,20 @@ class Run:
     def __init__(
         self,
         spec: RunSpec,
-        provider: Provider,
+        providers: Sequence[Provider],
         tools: Mapping[str, Tool],
         dispatch: Dispatch,
-        asker: Asker,
+        window: Window,
         finish: Finish,
         recorder: Recorder,
         init: Init,
         notices: Sequence[Notice] = (),
     ) -> None:
         self._spec = spec
-        self._provider = provider
+        self._providers = providers
         self._tools = tools
         self._dispatch = dispatch
-        self._asker = asker
+        self._window = window
         self._finish = finish
         self._recorder = recorder
         self._init = init
@@ -112,11 +115,12 @@ class Run:
             await self._prompt()
             self._hold_recording()
         finally:
-            await self._provider.close()
+            for provider in self._providers:
+                await provider.close()
 
     def _hold_recording(self) -> None:
         """A run that ends before its recording does is not the recorded one."""
-        left = self._provider.unplayed if isinstance(self._provider, Recorded) else 0
+        left = max(provider.unplayed if isinstance(provider, Recorded) else 0 for provider in self._providers)
         if left:
             what = f"the run ended with {left} recorded answer(s) not asked for"
             raise ProviderFault(what, hint="the task or its files changed since the recording", kind="replay")
@@ -127,7 +131,7 @@ class Run:
         for notice in self._notices:
             recorder.emit(notice)
         if not state.user_turns:
-            recorder.record(UserSaid(self._spec.prompt))
+            recorder.record(UserSaid(self._spec.prompt, images=self._spec.images))
         self._settle_interrupted()
         while True:
             if state.open:
@@ -136,7 +140,8 @@ class Run:
                 break
             elif state.wants_answer():
                 self.hold_deadline()
-                await self._asker.ask(self.elapsed())
+                self._hold_circles()
+                await self._window.ask(self.elapsed())
             else:
                 said = self._recover() or self._finish.remind()
                 if said is None:
@@ -160,6 +165,12 @@ class Run:
             settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model())
             self._recorder.settle(settled, sync=True)
 
+    def _hold_circles(self) -> None:
+        """Raise ProviderFault when the model does nothing any more but repeat itself."""
+        if self._recorder.state.repeats >= MAX_REPEATS:
+            what = f"the model repeated the same calls {MAX_REPEATS} times after it was told that they were refused"
+            raise ProviderFault(what, hint="say in the prompt what to do when a step changes nothing", kind="loop")
+
     def _recover(self) -> UserSaid | None:
         """What to say after an answer that is no end: cut, or empty. Raises ProviderFault when it has
         been said often enough, or when the model refused."""
@@ -171,6 +182,11 @@ class Run:
                 what = f"the answer was cut at the model's output limit {MAX_CONTINUATIONS + 1} times"
                 raise ProviderFault(what, hint="ask for a shorter answer", kind="max_tokens")
             return UserSaid("Your answer was cut at the output limit. Continue where it ended.", True, "continue")
+        if state.stop == "cut":
+            if state.nags["cut"] >= MAX_CUTS:
+                what = f"the connection broke off in the middle of {MAX_CUTS + 1} answers in a row"
+                raise ProviderFault(what, hint="`remit resume` goes on from there", kind="cut")
+            return UserSaid("The connection broke while you answered. Continue where it ended.", True, "cut")
         if not state.final_text.strip() and not state.output:
             if state.nags["empty"] >= MAX_EMPTY_ANSWERS:
                 raise ProviderFault("the model gave only empty answers", kind="empty_answer")

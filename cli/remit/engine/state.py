@@ -3,7 +3,8 @@ so a resumed run and one that never stopped are in the same state."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Mapping
 from functools import singledispatchmethod
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 from remit.base.calls import Call, Outcome
 from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
-from remit.base.messages import Message, ResultBlock, TextBlock, Usage
+from remit.base.messages import Cost, ImageBlock, Message, ResultBlock, TextBlock, Usage
 from remit.base.records import (
     Answered,
     ArtifactWritten,
@@ -20,10 +21,12 @@ from remit.base.records import (
     CallSettled,
     CallsPending,
     CallStarted,
+    Compacted,
     Noted,
     OutputSubmitted,
     PlanSet,
     PromptEnded,
+    Pruned,
     Record,
     RunResumed,
     RunStarted,
@@ -32,6 +35,10 @@ from remit.base.records import (
     UserSaid,
 )
 from remit.engine.budget import Ledger
+from remit.engine.loops import HISTORY, Round, call_mark
+
+RECOVERIES = ("continue", "cut", "empty")
+"""Why the harness puts in a word when an answer is no end; each is bounded by how often in a row."""
 
 
 class Denial(msgspec.Struct):
@@ -76,7 +83,7 @@ class State:
         self.denials: dict[str, Denial] = {}
         self.counts: Counter[str] = Counter()
         self.usage: Usage = Usage()
-        self.model_usage: dict[str, dict[str, Any]] = {}
+        self.model_usage: dict[str, ModelUsage] = {}
         self.pending: CallsPending | None = None
         self.ended: PromptEnded | None = None
         self.user_turns: int = 0
@@ -84,6 +91,16 @@ class State:
         self.limits = limits
         self.ledger = Ledger(limits)
         self.estimated = False
+        self.prompts: list[str] = []
+        self.pictures: list[ImageBlock] = []
+        self.measured = 0
+        """Tokens of the transcript as the last answer's usage tells them; 0: not told."""
+        self.measured_at = 0
+        """How many messages that covers."""
+        self.history: deque[Round] = deque(maxlen=HISTORY)
+        self.repeats = 0
+        """Turns in a row whose calls were all refused as repetitions."""
+        self._repeated_in = 0
         self._cut = False
         self._calls: dict[str, Call] = {}
         self._results: dict[str, ResultBlock] = {}
@@ -101,6 +118,8 @@ class State:
     def _(self, record: RunResumed) -> None:
         self.ended = None
         self.pending = None
+        # Another process, another try: what came too often in the last one may have passed.
+        self._forget_recoveries()
         if record.spec is not None:
             # Other rules, perhaps other checks: what was found by the old ones is no answer.
             self.checks_done.clear()
@@ -109,7 +128,10 @@ class State:
     def _(self, record: UserSaid) -> None:
         self.user_turns += not record.synthetic
         self.nags[record.reason] += record.synthetic
-        self._add_user((TextBlock(record.text),))
+        if not record.synthetic:
+            self.prompts.append(record.text)
+            self.pictures += record.images
+        self._add_user((*record.images, TextBlock(record.text)))
 
     @apply.register(TurnStarted)
     def _(self, record: TurnStarted) -> None:
@@ -122,20 +144,38 @@ class State:
         self.messages.append(record.message)
         self.turn = record.turn
         self.elapsed += record.seconds
-        self.api_seconds += record.seconds
         self.stop = record.stop
         # An answer that goes on where the last one was cut is one answer with it.
         self.final_text = (self.final_text if self._cut else "") + record.message.text()
-        self._cut = record.stop == "max_tokens" and not record.message.calls()
-        self.usage = self.usage + record.usage
-        self.ledger.answer(record.usage, record.usd, estimated=record.estimated)
-        self.estimated = self.estimated or record.estimated
-        self._book_model(record)
+        self._cut = record.stop in ("max_tokens", "cut") and not record.message.calls()
+        self.counts["cut"] += record.stop == "cut"
+        self._book(record)
+        self.measured = 0 if record.estimated else record.usage.total()
+        self.measured_at = len(self.messages)
+        if record.stop in ("end_turn", "tool_use") and (record.message.calls() or record.message.text().strip()):
+            # A sound answer: the next trouble is a new one.
+            self._forget_recoveries()
         for index, block in enumerate(record.message.calls(), 1):
             call = Call(f"t{record.turn}.c{index}", block.id, block.tool, block.arguments)
             self._calls[call.key] = call
             self.open[call.key] = OpenCall(call)
             self.call_ids.add(block.id)
+
+    @apply.register(Compacted)
+    def _(self, record: Compacted) -> None:
+        self.messages[: len(self.messages) - record.kept] = [record.opening]
+        self.elapsed += record.seconds
+        self.counts["compactions"] += 1
+        self._book(record)
+        self._forget_measure()
+
+    @apply.register(Pruned)
+    def _(self, record: Pruned) -> None:
+        gone = set(record.call_ids)
+        tools = {call.id: call.tool for message in self.messages for call in message.calls() if call.id in gone}
+        self.messages[:] = [_pruned(message, tools) for message in self.messages]
+        self.counts["pruned"] += len(gone)
+        self._forget_measure()
 
     @apply.register(CallChecked)
     def _(self, record: CallChecked) -> None:
@@ -173,6 +213,7 @@ class State:
             self.checks_done[record.key] = record.outcome
             return
         self.ledger.calls += not _never_ran(opened, record.outcome)
+        self._remember(opened.call, record)
         self._results[record.key] = ResultBlock(record.id, record.content, is_error=not record.outcome.ok)
         if not self.open:
             ordered = tuple(self._results[key] for key in self._calls if key in self._results)
@@ -231,22 +272,62 @@ class State:
             return
         self.counts["refusals" if settled.key in self.denials else "failed_calls"] += 1
 
-    def _book_model(self, record: Answered) -> None:
-        entry = self.model_usage.setdefault(
-            record.model,
-            {
-                "inputTokens": 0,
-                "outputTokens": 0,
-                "cacheReadInputTokens": 0,
-                "cacheCreationInputTokens": 0,
-                "costUSD": 0.0,
-            },
-        )
-        entry["inputTokens"] += record.usage.input
-        entry["outputTokens"] += record.usage.output
-        entry["cacheReadInputTokens"] += record.usage.cache_read
-        entry["cacheCreationInputTokens"] += record.usage.cache_write
-        entry["costUSD"] += record.usd or 0.0
+    def _remember(self, call: Call, settled: CallSettled) -> None:
+        """For the guard against loops: what a repeated call was told is no new round."""
+        if settled.outcome.error is not None and settled.outcome.error.code is ErrorCode.REPEATED_CALL:
+            self.repeats += self._repeated_in != self.turn
+            self._repeated_in = self.turn
+            return
+        self.repeats = 0
+        self.history.append(Round(call_mark(call), hash(settled.content)))
+
+    def _forget_recoveries(self) -> None:
+        self.repeats = 0
+        for reason in RECOVERIES:
+            del self.nags[reason]
+
+    def _forget_measure(self) -> None:
+        self.measured = self.measured_at = 0
+
+    def _book(self, record: Answered | Compacted) -> None:
+        """Tokens and money, whatever the model was asked for."""
+        usage, cost = record.usage, record.cost
+        self.api_seconds += record.seconds
+        self.usage = self.usage + usage
+        self.ledger.answer(usage, None if cost is None else cost.total(), estimated=record.estimated)
+        self.estimated = self.estimated or record.estimated
+        entry = self.model_usage.setdefault(record.model, ModelUsage())
+        entry.requests += 1
+        entry.usage = entry.usage + usage
+        entry.cost = entry.cost + (cost or Cost())
+        entry.cost_known = entry.cost_known and not record.estimated and (cost is not None or not usage.total())
+
+
+class ModelUsage(msgspec.Struct):
+    """What one model was asked for, and what that cost."""
+
+    requests: int = 0
+    usage: Usage = Usage()
+    cost: Cost = Cost()
+    cost_known: bool = True
+
+
+def _pruned(message: Message, tools: Mapping[str, str]) -> Message:
+    if not any(isinstance(block, ResultBlock) and block.call_id in tools for block in message.content):
+        return message
+    blocks = (
+        _without_result(block, tools[block.call_id])
+        if isinstance(block, ResultBlock) and block.call_id in tools
+        else block
+        for block in message.content
+    )
+    return msgspec.structs.replace(message, content=tuple(blocks))
+
+
+def _without_result(block: ResultBlock, tool: str) -> ResultBlock:
+    size = len(block.content.encode())
+    note = f"[this result of {tool}, {size} bytes, was removed to make room; call it again if it is needed]"
+    return ResultBlock(block.call_id, note, block.is_error)
 
 
 def _never_ran(opened: OpenCall, outcome: Outcome) -> bool:

@@ -2,67 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 import msgspec
 
-from remit.base.errors import ProviderFault
-from remit.base.events import ApiRetry, Assistant, Notice
+from remit.base.errors import ProviderBusy, ProviderFault
+from remit.base.events import ApiRetry, Assistant, ModelFallback, Notice
 from remit.base.messages import (
     BlockPart,
-    CallBlock,
     Delta,
+    Effort,
     Message,
     Part,
     Request,
     RetryPart,
     StopPart,
-    StopReason,
-    TextBlock,
-    ThinkingBlock,
     ToolSpec,
     Usage,
     UsagePart,
 )
-from remit.base.model_json import decode_json
-from remit.base.ports import Provider
 from remit.base.records import Answered, Noted, TurnStarted
-from remit.base.spec import Price
-from remit.base.text import scrub
+from remit.engine.answer import Answer, AnswerBlock, wire_block
+from remit.engine.models import Model
 from remit.engine.recorder import Recorder
+from remit.engine.sight import Sight
 
-AnswerBlock = TextBlock | ThinkingBlock | CallBlock
+MAX_EMPTY_CUTS = 3
+"""Answers in a row that broke off before anything worth keeping had come."""
 
-
-class _Answer(msgspec.Struct):
-    """What has arrived of an answer."""
-
-    blocks: list[AnswerBlock] = msgspec.field(default_factory=list)
-    call_ids: set[str] = msgspec.field(default_factory=set)
-    usage: Usage = msgspec.field(default_factory=Usage)
-    stop: StopReason | None = None
+_FALLBACK_KINDS = frozenset({"network", "quota", "cut"})
+"""With every ProviderBusy: failures of this model that say nothing of the next one. A wrong key or name is
+the user's to mend, and a request that is refused as it stands would be refused again."""
 
 
 class Asker:
-    """Asks the model with the transcript as it stands. metered: its tokens cost something somewhere."""
+    """Asks the first model that can be asked, with the transcript as it stands.
+
+    models: the run's own, then those to fall back on. effort: how much it should think. cache_key: the
+    same for all requests of the conversation."""
 
     def __init__(
         self,
-        provider: Provider,
+        models: Sequence[Model],
         system: str,
         tools: tuple[ToolSpec, ...],
-        prices: Mapping[str, Price],
         recorder: Recorder,
         *,
-        metered: bool = True,
+        effort: Effort | None = None,
+        cache_key: str = "",
     ) -> None:
-        self._provider = provider
+        self._models = list(models)
         self._system = system
         self._tools = tools
-        self._price = prices.get(f"{provider.name}/{provider.model}")
         self._recorder = recorder
-        self._metered = metered
+        self._effort = effort
+        self._cache_key = cache_key
+        self._sight = Sight()
+
+    @property
+    def model(self) -> Model:
+        """The model that is asked next."""
+        return self._models[0]
 
     async def ask(self, elapsed: float) -> None:
         """One request and its answer. Raises BudgetSpent before it is sent, ProviderFault."""
@@ -70,26 +71,19 @@ class Asker:
         state.ledger.before_request()
         turn = state.turn + 1
         recorder.record(TurnStarted(turn, round(elapsed, 3)), sync=False)
-        request = Request(self._provider.model, self._system, tuple(state.messages), self._tools)
         began = recorder.clock.monotonic()
-        answer = await self._listen(request, turn)
-        if answer.stop is None:
-            raise ProviderFault(
-                "the model's answer ended without saying why",
-                hint="the server closed the stream early; `remit resume` asks again",
-                kind="cut",
-            )
-        usage, estimated = self._usage(request, answer)
+        answer = await self._answer(turn)
+        assert answer.stop is not None
+        usage, estimated = self.usage(state.messages, answer)
         recorder.record(
             Answered(
                 turn=turn,
-                model=self._provider.model,
-                # An answer without a block is still an answer: every API wants one.
-                message=Message("assistant", tuple(answer.blocks) or (TextBlock(""),)),
+                model=self.model.id,
+                message=answer.message(self.model.id),
                 usage=usage,
                 stop=answer.stop,
                 seconds=round(recorder.clock.monotonic() - began, 3),
-                usd=self._cost(usage),
+                cost=self.model.cost(usage),
                 estimated=estimated,
             )
         )
@@ -97,49 +91,103 @@ class Asker:
             text = f"the answer went over the limit {limit}; nothing more is asked"
             recorder.emit(Notice(kind="budget", text=text))
 
-    def _usage(self, request: Request, answer: _Answer) -> tuple[Usage, bool]:
-        """The usage as told; where a server tells none, an estimate, so that a cap still caps."""
-        if not self._metered or answer.usage.total():
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        answer: Answer,
+        heard: Callable[[AnswerBlock], None] | None = None,
+        *,
+        tools: bool = True,
+    ) -> None:
+        """Ask with these messages and take the answer in; `heard` is told each block as it is finished.
+
+        Raises ProviderFault, of kind `cut` when the answer has no end. Nothing is recorded but retries."""
+        request = Request(
+            self.model.provider.model,
+            self._system,
+            self._sight.seen_by(self.model.spec, messages),
+            self._tools if tools else (),
+            effort=self._effort,
+            cache_key=self._cache_key,
+        )
+        async with aclosing(self.model.provider.stream(request)) as parts:  # type: ignore[type-var]
+            async for part in parts:
+                self._take(part, answer, heard)
+        if answer.stop is None:
+            what = "the model's answer ended without saying why"
+            raise ProviderFault(what, hint="the server closed the stream early", kind="cut")
+
+    def usage(self, messages: Sequence[Message], answer: Answer) -> tuple[Usage, bool]:
+        """The usage as told; where a server tells none, an estimate, so that a cap still caps. messages:
+        what was asked."""
+        if not self.model.metered or answer.usage.total():
             return answer.usage, False
         if not self._recorder.state.estimated:
             text = "the server tells no usage; tokens are estimated from the length of the texts, the cost is not known"
             self._recorder.emit(Notice(kind="usage", text=text))
-        asked = sum(len(msgspec.json.encode(part)) for part in (request.system, request.messages, request.tools))
+        asked = sum(len(msgspec.json.encode(part)) for part in (self._system, messages, self._tools))
         return Usage(_tokens(asked), _tokens(len(msgspec.json.encode(answer.blocks)))), True
 
-    async def _listen(self, request: Request, turn: int) -> _Answer:
-        answer = _Answer()
-        async with aclosing(self._provider.stream(request)) as parts:  # type: ignore[type-var]
-            async for part in parts:
-                self._take(part, answer, turn)
-        return answer
+    # -- the answer ----------------------------------------------------------------------------
 
-    def _take(self, part: Part, answer: _Answer, turn: int) -> None:
+    async def _answer(self, turn: int) -> Answer:
+        """An answer worth keeping, from the first model that gives one."""
+        state, cuts = self._recorder.state, 0
+        while True:
+            answer = Answer(turn, state.call_ids)
+
+            def heard(block: AnswerBlock) -> None:
+                self._recorder.emit(self._line(block, turn))
+
+            try:
+                await self.complete(state.messages, answer, heard)
+                return answer
+            except ProviderFault as fault:
+                failed = fault
+            if failed.kind == "cut":
+                if self._kept(answer, failed, heard):
+                    return answer
+                cuts += 1
+                if cuts < MAX_EMPTY_CUTS:
+                    self._retry(RetryPart(cuts, MAX_EMPTY_CUTS - 1, 0.0, None, f"cut: {failed.what}"))
+                    continue
+            if not self._fall_back(failed):
+                raise failed
+            cuts = 0
+
+    def _kept(self, answer: Answer, fault: ProviderFault, heard: Callable[[AnswerBlock], None]) -> bool:
+        """Keep what came of an answer that broke off, if that is worth it."""
+        added = answer.cut()
+        if not answer.is_worth_keeping():
+            return False
+        for block in added:
+            heard(block)
+        text = f"the answer broke off; what had come is kept, and the run goes on from there ({fault.what})"
+        self._recorder.record(Noted("repair", text), sync=False)
+        self._recorder.emit(Notice(kind="cut", text=text))
+        return True
+
+    def _take(self, part: Part, answer: Answer, heard: Callable[[AnswerBlock], None] | None) -> None:
         match part:
-            case BlockPart(block=block):
-                whole = self._whole(block, answer, turn)
-                answer.blocks.append(whole)
-                self._recorder.emit(self._line(whole, turn))
+            case Delta():
+                answer.grow(part)
+            case BlockPart():
+                block = answer.add(part)
+                self._tell_repairs(answer)
+                if heard is not None:
+                    heard(block)
             case UsagePart(usage=usage):
                 answer.usage = usage
             case StopPart(reason=reason):
                 answer.stop = reason
             case RetryPart():
                 self._retry(part)
-            case Delta():
-                pass
 
-    def _whole(self, block: AnswerBlock, answer: _Answer, turn: int) -> AnswerBlock:
-        """The block as it is kept: text that every API takes back, and a call id like no other."""
-        if isinstance(block, TextBlock):
-            return TextBlock(scrub(block.text))
-        if isinstance(block, ThinkingBlock):
-            return block
-        call_id = scrub(block.id)
-        if not call_id or call_id in answer.call_ids or call_id in self._recorder.state.call_ids:
-            call_id = f"call_{turn}_{len(answer.blocks) + 1}"
-        answer.call_ids.add(call_id)
-        return CallBlock(call_id, scrub(block.tool), scrub(block.arguments))
+    def _tell_repairs(self, answer: Answer) -> None:
+        while answer.repairs:
+            text = answer.repairs.pop()
+            self._recorder.record(Noted("repair", text), sync=False)
+            self._recorder.emit(Notice(kind="repair", text=text))
 
     def _line(self, block: AnswerBlock, turn: int) -> Assistant:
         return Assistant(
@@ -147,7 +195,7 @@ class Asker:
                 "id": f"msg_{turn}",
                 "type": "message",
                 "role": "assistant",
-                "model": self._provider.model,
+                "model": self.model.provider.model,
                 "content": [wire_block(block)],
                 "stop_reason": None,
                 "stop_sequence": None,
@@ -155,6 +203,23 @@ class Asker:
             },
             timestamp=self._recorder.timestamp(),
         )
+
+    # -- other ways ----------------------------------------------------------------------------
+
+    def _fall_back(self, fault: ProviderFault) -> bool:
+        """Go on with the next model, for the rest of this process, if there is one and it could help."""
+        helps = isinstance(fault, ProviderBusy) or fault.kind in _FALLBACK_KINDS
+        if not helps or len(self._models) == 1:
+            return False
+        lost = self._models.pop(0)
+        text = f"{lost.id} cannot be asked ({fault.what}); {self.model.id} is asked from here on"
+        self._recorder.record(Noted("fallback", text), sync=False)
+        self._recorder.emit(
+            ModelFallback(
+                trigger=fault.kind, original_model=lost.id, fallback_model=self.model.id, content=str(fault.what)
+            )
+        )
+        return True
 
     def _retry(self, part: RetryPart) -> None:
         self._recorder.record(Noted("retry", f"{part.status or ''} {part.error}".strip()), sync=False)
@@ -168,41 +233,7 @@ class Asker:
             )
         )
 
-    def _cost(self, usage: Usage) -> float | None:
-        price = self._price
-        if price is None:
-            return None
-        cached = price.input if price.cache_read is None else price.cache_read
-        written = price.input if price.cache_write is None else price.cache_write
-        millionths = (
-            usage.input * price.input
-            + usage.output * price.output
-            + usage.cache_read * cached
-            + usage.cache_write * written
-        )
-        return millionths / 1_000_000
-
 
 def _tokens(size: int) -> int:
     """Roughly the tokens of so many bytes of text: four to one is the usual ratio for English."""
     return max(1, size // 4)
-
-
-def wire_block(block: AnswerBlock) -> dict[str, object]:
-    """A block in the stream's shape. Arguments that are no JSON object are shown as they came."""
-    if isinstance(block, TextBlock):
-        return {"type": "text", "text": block.text}
-    if isinstance(block, ThinkingBlock):
-        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
-    return {"type": "tool_use", "id": block.id, "name": block.tool, "input": wire_input(block.arguments)}
-
-
-def wire_input(arguments: str) -> dict[str, object]:
-    """Arguments as an object; `__unparsedToolInput` holds what is none."""
-    try:
-        value = decode_json(arguments or "{}")
-    except msgspec.DecodeError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    return {"__unparsedToolInput": {"raw": arguments, "len": len(arguments)}}

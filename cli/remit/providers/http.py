@@ -44,8 +44,8 @@ class Response:
 
 
 class HttpClient:
-    """base_url: checked by `check_base_url`. environ: where the proxies are named. connect_seconds: for
-    a connection to stand; silence_seconds: for any single read or write."""
+    """base_url: checked by `check_base_url`. environ: where the proxies are named. keyed: whether requests
+    bring a key. connect_seconds: for a connection to stand; silence_seconds: for any single read or write."""
 
     def __init__(
         self,
@@ -53,11 +53,12 @@ class HttpClient:
         headers: Mapping[str, str],
         environ: Mapping[str, str],
         *,
+        keyed: bool,
         connect_seconds: float,
         silence_seconds: float,
     ) -> None:
         self._parts = urlsplit(base_url)
-        if any(name.lower() == "authorization" for name in headers):
+        if keyed or any(name.lower() == "authorization" for name in headers):
             # A key outranks credentials in the address, which the client would put in its place.
             self._parts = self._parts._replace(netloc=self._parts.netloc.rpartition("@")[2])
         self._headers = {**headers, "accept-encoding": "gzip, deflate"}
@@ -67,13 +68,18 @@ class HttpClient:
         self._client: httpx.AsyncClient | None = None
 
     @asynccontextmanager
-    async def post(self, path: str, body: bytes) -> AsyncGenerator[Response, None]:
-        """The response to a JSON body, its own body unread. Raises AttemptFailed."""
+    async def post(
+        self, path: str, body: bytes, headers: Mapping[str, str], query: str
+    ) -> AsyncGenerator[Response, None]:
+        """The response to a JSON body, its own body unread. path: may bring a query of its own. headers:
+        beside those of the client. Raises AttemptFailed."""
         if self._client is None:
             self._client = self._open_client()
-        url = self._parts._replace(path=self._parts.path + path).geturl()
+        path, _, own_query = path.partition("?")
+        both = "&".join(filter(None, (self._parts.query, own_query, query)))
+        url = self._parts._replace(path=self._parts.path + path, query=both).geturl()
         with typed_failures():
-            async with self._client.stream("POST", url, content=body) as got:
+            async with self._client.stream("POST", url, content=body, headers=dict(headers)) as got:
                 yield Response(got)
 
     async def close(self) -> None:

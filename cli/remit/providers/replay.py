@@ -10,7 +10,7 @@ import msgspec
 from remit.base.errors import ProviderFault
 from remit.base.messages import BlockPart, CallBlock, Delta, Part, Request, TextBlock
 from remit.base.redact import Redactor, is_secret_name
-from remit.providers.catalog import Opening
+from remit.providers.opening import Opening
 from remit.providers.recording import Exchange, canonical, read_recording
 
 NAME = "replay"
@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 def open_provider(opening: Opening) -> ReplayProvider:
     """Raises Faults for a file that is no recording."""
-    return ReplayProvider(opening.model, Redactor(_secrets(opening)))
+    return ReplayProvider(opening.model.name, Redactor(_secrets(opening)))
 
 
 def _secrets(opening: Opening) -> list[str]:

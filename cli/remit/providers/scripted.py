@@ -32,7 +32,7 @@ from remit.base.spec import Price
 from remit.base.text import shorten
 from remit.config import load
 from remit.config.document import Document
-from remit.providers.catalog import Opening
+from remit.providers.opening import Opening
 from remit.providers.timing import Timing
 
 NAME = "scripted"
@@ -183,7 +183,7 @@ def _contradictions(turn: ScriptTurn, index: int, document: Document) -> list[Fa
 
 def open_provider(opening: Opening) -> ScriptedProvider:
     """Raises Faults for a script that cannot be used."""
-    return ScriptedProvider(opening.model, timing=opening.timing)
+    return ScriptedProvider(opening.model.name, timing=opening.timing)
 
 
 class ScriptedProvider:

@@ -7,15 +7,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Protocol
+from urllib.parse import quote, urlencode
 
 import msgspec
 
 from remit import __version__
-from remit.base.errors import ProviderFault
-from remit.base.messages import Part, RetryPart
+from remit.base.errors import PreflightFault, ProviderFault
+from remit.base.messages import BlockPart, Delta, Part, RetryPart
 from remit.base.redact import Redactor
 from remit.providers.failures import AttemptFailed, from_response
 from remit.providers.http import HttpClient, Response, check_base_url
+from remit.providers.opening import Opening
 from remit.providers.sse import MAX_EVENT_BYTES, EventTooLarge, SseEvent, SseReader
 from remit.providers.timing import Timing
 
@@ -30,16 +32,71 @@ _ERROR_BODY_BYTES = 64 * 1024
 _DRAIN_SECONDS = 0.25
 
 
-class Endpoint(msgspec.Struct, frozen=True):
-    """A model API. base_url: scheme, host and path prefix, no slash at the end. key_source: where the
-    key came from, for messages. secrets: values that no message may show. environ: names the proxies."""
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A model API. base_url: scheme, host and path prefix, no slash at the end. query: of every request,
+    encoded. key "": none is sent. key_source: where it came from, for messages. renew_key: fetches
+    another key when this one is no longer taken (blocking). environ: names the proxies."""
 
     provider: str
     base_url: str
     headers: dict[str, str] = {}
+    query: str = ""
+    key_header: str = "authorization"
+    key_prefix: str = ""
+    key: str = ""
     key_source: str = "none"
-    secrets: tuple[str, ...] = ()
+    renew_key: Callable[[], str] | None = None
     environ: Mapping[str, str] = {}
+
+
+def open_wire(
+    opening: Opening, *, auth_header: str, scheme: str = "", headers: Mapping[str, str] | None = None
+) -> Wire:
+    """The wire to a model's endpoint. auth_header: the protocol's own header of the key, and what
+    stands before it. headers: those of the protocol; the model's own come over them.
+
+    Raises PreflightFault for a key or header that no HTTP header can carry, and without a base URL."""
+    model, credential = opening.model, opening.credential
+    if not opening.base_url:
+        what = f"{model.provider} has no base URL"
+        variable = f"set {model.base_url_env} to its address, " if model.base_url_env else "name its address, "
+        hint = (
+            f"{variable}such as http://127.0.0.1:8000/v1, or write `base_url` of [{model.provider}] in providers.toml"
+        )
+        raise PreflightFault(what, hint=hint, kind="base_url")
+    name = model.auth_header or auth_header
+    prefix = scheme if name == auth_header else ""
+    fixed = {**(headers or {}), **model.headers}
+    for header, value in fixed.items():
+        check_header(model.provider, header, value, header)
+    check_header(model.provider, name, credential.value, credential.source)
+    endpoint = Endpoint(
+        provider=model.provider,
+        base_url=opening.base_url,
+        headers=fixed,
+        query=urlencode(model.query, quote_via=quote),
+        key_header=name,
+        key_prefix=prefix,
+        key=credential.value,
+        key_source=credential.source,
+        renew_key=credential.renew,
+        environ=opening.environ,
+    )
+    return Wire(
+        endpoint,
+        retry_seconds=opening.retry_seconds,
+        timing=opening.timing,
+        connect_seconds=opening.connect_seconds,
+        silence_seconds=opening.silence_seconds,
+    )
+
+
+def check_header(provider: str, name: str, value: str, source: str) -> None:
+    """Raises PreflightFault for a value that no HTTP header can carry, and does not show it."""
+    if not (value.isascii() and (value.isprintable() or not value)):
+        what = f"{provider}: the value of {source} has characters that no HTTP header can carry"
+        hint = "check it for line breaks and for letters outside of ASCII"
+        raise PreflightFault(what, hint=hint, kind="no_key")
 
 
 class Decoder(Protocol):
@@ -81,7 +138,8 @@ class Wire:
         self._retry_seconds = retry_seconds
         self._timing = timing or Timing()
         self._silence_seconds = silence_seconds
-        self._redact = Redactor(endpoint.secrets)
+        self._key = endpoint.key
+        self._redact = Redactor((endpoint.key,))
         self._client = HttpClient(
             endpoint.base_url,
             {
@@ -91,9 +149,19 @@ class Wire:
                 **endpoint.headers,
             },
             endpoint.environ,
+            keyed=bool(endpoint.key),
             connect_seconds=connect_seconds,
             silence_seconds=silence_seconds,
         )
+
+    @property
+    def provider(self) -> str:
+        """The provider's name, for messages."""
+        return self._endpoint.provider
+
+    @property
+    def base_url(self) -> str:
+        return self._endpoint.base_url
 
     async def ask(self, path: str, body: bytes, decoder: Callable[[], Decoder]) -> AsyncGenerator[Part, None]:
         """POST `body` (JSON) and yield the parts of the answer. `decoder` makes a fresh one an attempt.
@@ -101,13 +169,13 @@ class Wire:
         Raises ProviderBusy (rate limit or overload past the budget, with the reset time where the
         server told it) and ProviderFault (auth, quota, bad_request, not_found, context_overflow,
         refused, malformed, network; `cut` once a part has been given)."""
-        retries, first_failure, begun = 0, 0.0, False
+        retries, first_failure, begun, renewed = 0, 0.0, False, False
         while True:
             try:
                 async with aclosing(self._attempt(path, body, decoder())) as batches:
                     async for parts in batches:
-                        begun = True
                         for part in parts:
+                            begun = begun or isinstance(part, (Delta, BlockPart))
                             yield part
                 return
             except AttemptFailed as problem:
@@ -117,6 +185,8 @@ class Wire:
             now = self._timing.monotonic()
             first_failure = first_failure if retries else now
             delay = self._delay(failed, retries, now - first_failure)
+            if failed.kind == "auth" and not renewed and await self._renew_key():
+                renewed, delay = True, 0.0
             if delay is None:
                 raise self._given_up(failed, retries) from None
             retries += 1
@@ -127,6 +197,14 @@ class Wire:
     async def close(self) -> None:
         """Close the connections; a later `ask` opens new ones."""
         await self._client.close()
+
+    async def _renew_key(self) -> bool:
+        """Whether there is another key now. Keys that a command prints do not last as long as a run."""
+        if self._endpoint.renew_key is None:
+            return False
+        old, self._key = self._key, await asyncio.to_thread(self._endpoint.renew_key)
+        self._redact = Redactor((old, self._key))
+        return self._key != old
 
     # -- trying again ------------------------------------------------------------------------------
 
@@ -160,13 +238,14 @@ class Wire:
         if not failed.retryable:
             return self._given_up(failed, 0)
         what = self._redact.text(f"{self._endpoint.provider}: the answer broke off: {failed.message}")
-        return ProviderFault(what, kind="cut", hint="`remit resume` asks again")
+        return ProviderFault(what, kind="cut", hint="`remit resume` goes on from there")
 
     # -- one attempt -------------------------------------------------------------------------------
 
     async def _attempt(self, path: str, body: bytes, decoder: Decoder) -> AsyncGenerator[Sequence[Part], None]:
         """Batches of parts, none of them empty."""
-        async with self._client.post(path, body) as response:
+        key = {self._endpoint.key_header: self._endpoint.key_prefix + self._key} if self._key else {}
+        async with self._client.post(path, body, key, self._endpoint.query) as response:
             if not 200 <= response.status < 300:
                 raise await self._refusal(response)
             reader = _reader_for(response)

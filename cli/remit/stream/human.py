@@ -19,13 +19,16 @@ from remit.base.events import (
     ArtifactPublished,
     Assistant,
     CheckFinished,
+    CompactBoundary,
     Event,
     Init,
+    ModelFallback,
     Notice,
     PermissionAsked,
     PermissionDenied,
     PlanUpdated,
     Result,
+    Status,
     User,
 )
 from remit.base.text import visible
@@ -62,6 +65,9 @@ class Human:
             PermissionAsked: self._asked,
             ApprovalUsed: self._approval,
             ApiRetry: self._retry,
+            ModelFallback: self._fallback,
+            Status: self._status,
+            CompactBoundary: self._compacted,
             ArtifactPublished: self._artifact,
             PlanUpdated: self._plan,
             CheckFinished: self._check,
@@ -123,6 +129,20 @@ class Human:
                 f" in {event.retry_delay_ms / 1000:.1f} s"
             ),
         )
+
+    def _fallback(self, event: ModelFallback) -> Iterator[str]:
+        yield self._style("warn", _line(f"  {event.original_model} cannot be asked: {event.content}"))
+        yield self._style("warn", _line(f"  going on with {event.fallback_model}"))
+
+    def _status(self, event: Status) -> Iterator[str]:
+        if event.status is not None:
+            yield self._style("faint", _line(f"  {event.status}: the context window is nearly full"))
+
+    def _compacted(self, event: CompactBoundary) -> Iterator[str]:
+        facts = event.compact_metadata
+        what = "old results were removed" if facts.get("done") == "pruned" else "earlier turns were summed up"
+        before, after = facts.get("pre_tokens", 0), facts.get("post_tokens", 0)
+        yield self._style("faint", _line(f"  {what}: about {before:,} tokens became {after:,}"))
 
     def _artifact(self, event: ArtifactPublished) -> Iterator[str]:
         yield self._style("good", _line(f"  artifact {event.name}, {event.bytes:,} bytes"))

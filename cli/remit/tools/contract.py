@@ -32,6 +32,9 @@ class Tool:
     effects: ClassVar[frozenset[Effect]]
     bounds: ClassVar[Bounds] = Bounds()
     repeatable: ClassVar[bool] = False
+    bounds_repeats: ClassVar[bool] = False
+    """Counts its own failures, so that the guard against repeated calls leaves it alone."""
+
     harness: ClassVar[bool] = False
     """Offered by need, without a tick."""
 

@@ -11,31 +11,34 @@ import msgspec
 
 from remit import __version__
 from remit.base.calls import Call, RuleRef
-from remit.base.errors import PreflightFault, RemitError, UsageFault
+from remit.base.errors import RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider
 from remit.base.records import PromptEnded, Record, RunResumed, RunStarted
+from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
-from remit.base.spec import Price, RunSpec
+from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.dispatch import Dispatch, Gate
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
+from remit.engine.models import Model
 from remit.engine.narrate import untold
 from remit.engine.prompt import system_prompt
 from remit.engine.recorder import Recorder
 from remit.engine.run import Run
 from remit.engine.state import State
 from remit.engine.turn import Asker
+from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
-from remit.providers.catalog import NO_MODEL_MESSAGE, open_provider, placed
 from remit.store.journal import FileJournal, read_journal
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
 from remit.wiring.grants import Hands, RunWorld
-from remit.wiring.offer import Offer, current_directory, load_approvals, load_rules, offer_tools
+from remit.wiring.models import batch_bytes, open_models
+from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.workspace.root import Root
 
@@ -145,40 +148,38 @@ def _ended(records: Sequence[Record]) -> PromptEnded | None:
 
 
 class _Parts(msgspec.Struct, frozen=True):
+    """models: never empty; the first is asked first. guard: knows the keys of all of them."""
+
     policy: RuleSet
     approvals: Answers | None
     offer: Offer
-    provider: Provider
+    models: list[Model]
+    guard: KeyGuard
     root: Root
+
+    @property
+    def provider(self) -> Provider:
+        return self.models[0].provider
 
 
 def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None) -> _Parts:
     """Everything that can be refused before a directory is touched or a model asked."""
     policy = load_rules(spec, settings, ports.environ, own_files(run_dir) if run_dir else ())
     approvals = load_approvals(spec, settings)
-    if not spec.model:
-        raise PreflightFault(NO_MODEL_MESSAGE, kind="no_model")
-    here = current_directory()
-    model = placed(spec.model, spec.command.get("cwd", here), here)
-    provider = open_provider(model, ports.environ, retry_seconds=spec.retry_seconds)
+    guard = KeyGuard()
+    models = open_models(spec, settings.config_dir, ports.environ, guard)
     if record is not None:
-        from remit.base.redact import Redactor, is_secret_name
-        from remit.providers.record import RecordingProvider
-
-        provider = RecordingProvider(
-            provider, record, Redactor(value for name, value in ports.environ.items() if is_secret_name(name))
-        )
-    if spec.limits.usd is not None and spec.model not in spec.prices and provider.name not in FREE_PROVIDERS:
-        raise PreflightFault(
-            f"a money cap needs the price of {spec.model}, and none is known",
-            hint=f'put [prices."{spec.model}"] with input and output (US dollars per million tokens) into remit.toml, '
-            "or cap tokens with --max-tokens",
-            kind="no_price",
-        )
-    return _Parts(policy, approvals, offer_tools(spec, policy, approvals), provider, Root(spec.workspace))
+        models = _recorded(models, record, ports.environ)
+    return _Parts(policy, approvals, offer_tools(spec, policy, approvals), models, guard, Root(spec.workspace))
 
 
-FREE_PROVIDERS = frozenset({"scripted", "replay", "local"})
+def _recorded(models: Sequence[Model], path: str, environ: Mapping[str, str]) -> list[Model]:
+    from remit.base.redact import Redactor, is_secret_name
+    from remit.providers.record import RecordingProvider
+
+    redact = Redactor(value for name, value in environ.items() if is_secret_name(name))
+    first, *others = models
+    return [msgspec.structs.replace(first, provider=RecordingProvider(first.provider, path, redact)), *others]
 
 
 def _ready(
@@ -202,39 +203,44 @@ def _ready(
         directory.journal_path, followers=(*ports.followers, decisions, StatusFollower(directory, ports.clock))
     )
     emitter = Emitter(
-        listeners.stdout, [events, *listeners.beside], encode_line, session_id, ports.new_uuid, ports.clock
+        listeners.stdout,
+        [events, *listeners.beside],
+        encode_line,
+        session_id,
+        ports.new_uuid,
+        ports.clock,
+        parts.guard,
     )
-    recorder = Recorder(journal, state, emitter, ports.clock)
+    recorder = Recorder(journal, state, emitter, ports.clock, parts.guard)
     recorder.record(first)
     hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, RunWorld(parts.root, spec.fetch_allowed_ports), arguments_digest, _paste)
-    dispatch = Dispatch(spec, parts.offer.tools, parts.offer.withheld, gate, hands, recorder)
+    dispatch = Dispatch(
+        spec,
+        parts.offer.tools,
+        parts.offer.withheld,
+        gate,
+        hands,
+        recorder,
+        batch_bytes=batch_bytes(parts.models),
+    )
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
     asker = Asker(
-        parts.provider,
+        parts.models,
         system_prompt(spec, parts.offer.tools),
         specs,
-        _prices(spec, parts.provider),
         recorder,
-        metered=parts.provider.name not in FREE_PROVIDERS,
+        effort=spec.effort,
+        cache_key=session_id,
     )
+    window = Window(asker, recorder, spec.compaction)
     finish = Finish(spec.expect, recorder, _check_runner(spec, dispatch), hands.artifacts.altered)
     init = _init(spec, directory, parts, resumed=bool(records))
     told = [Notice(kind="run_directory", text=text) for text in notices]
-    run = Run(spec, parts.provider, parts.offer.tools, dispatch, asker, finish, recorder, init, told)
+    providers = [model.provider for model in parts.models]
+    run = Run(spec, providers, parts.offer.tools, dispatch, window, finish, recorder, init, told)
     return ReadyRun(run, directory, [directory.close, journal.close, decisions.close, events.close, parts.root.close])
-
-
-def _prices(spec: RunSpec, provider: Provider) -> Mapping[str, Any]:
-    """Known prices by `provider/model`; what runs on this machine costs nothing."""
-    named = f"{provider.name}/{provider.model}"
-    if spec.model in spec.prices:
-        return {named: spec.prices[spec.model]}
-    stated = getattr(provider, "price", None)
-    if isinstance(stated, Price):
-        return {named: stated}
-    return {named: Price(0.0, 0.0)} if provider.name in FREE_PROVIDERS else {}
 
 
 def _check_runner(spec: RunSpec, dispatch: Dispatch) -> Callable[[Call], Any]:

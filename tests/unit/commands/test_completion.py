@@ -9,9 +9,9 @@ import pytest
 from fakes.cli import Home
 from remit.commands.completion import MOST_WORDS
 from remit.commands.shells import SHELLS
-from remit.commands.shells.words import MODEL_PREFIXES, Kind, kind_of, known_words
+from remit.commands.shells.words import Kind, kind_of, known_words
 from remit.commands.tree import Flag, Operand, command_tree
-from remit.providers.catalog import PROVIDERS
+from remit.config.providers import load_providers
 from remit.store.memory import MemoryProposals
 from remit.tools.registry import places
 
@@ -44,7 +44,9 @@ def test_what_only_scripts_use_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_models_are_those_of_the_catalog() -> None:
-    assert list(MODEL_PREFIXES) == [f"{name}/" for name in PROVIDERS]
+    models = known_words().models
+    assert list(models) == [f"{name}/" for name in load_providers("").names()]
+    assert [name for name, files in models.items() if files] == ["local/", "replay/", "scripted/"]
 
 
 def test_the_known_words() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from remit.base.calls import Decision, RuleRef, done, err
 from remit.base.errors import ErrorCode
-from remit.base.messages import Message, TextBlock, Usage
+from remit.base.messages import Cost, Message, TextBlock, Usage
 from remit.base.records import (
     Answered,
     ArtifactWritten,
@@ -36,7 +36,13 @@ ASK = Decision("ask", RuleRef("task", "task.yaml:7", "ask first"), URL)
 
 def answered(turn: int, usd: float | None) -> Answered:
     return Answered(
-        turn, "demo", Message("assistant", (TextBlock("x"),)), Usage(1000, 50, 200, 34), "end_turn", 1.0, usd
+        turn,
+        "demo",
+        Message("assistant", (TextBlock("x"),)),
+        Usage(1000, 50, 200, 34),
+        "end_turn",
+        1.0,
+        usd and Cost(usd),
     )
 
 

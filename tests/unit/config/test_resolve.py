@@ -16,6 +16,7 @@ from remit.base.errors import Faults
 from remit.base.limits import Limits
 from remit.base.resources import Effect
 from remit.base.spec import Expect, PolicySource, Price, RunSpec, Source, Tick
+from remit.config.models import resolve_models
 from remit.config.resolve import RunFlags, StdinWish, build_spec, with_stdin_block
 from remit.config.settings import Settings
 
@@ -98,14 +99,14 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
         "memory: {enabled: true, proposals: true}\nexpect: {artifacts: [a.md]}\non_ask: stop\n"
         "on_deny: fail\n"
     )
-    prices = {"a/b": Price(1.0, 2.0)}
-    settings = {"model": "s/m", "fetch_allowed_ports": (8080,), "retry_seconds": 5.0, "prices": prices}
+    prices = {"openai/m": Price(1.0, 2.0)}
+    settings = {"model": "ollama/m", "fetch_allowed_ports": (8080,), "retry_seconds": 5.0, "prices": prices}
     assert desk.spec(task=path, settings=settings) == RunSpec(
         name="n",
         task=path,
         prompt="Do it",
         workspace=str(desk.folder / "data"),
-        model="s/m",
+        model="ollama/m",
         ticks={"read_file": Tick("ask", (), f"{path}:6"), "write_artifact": Tick("auto", (), f"{path}:6")},
         limits=Limits(turns=3),
         memory_enabled=True,
@@ -116,30 +117,31 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
         fetch_allowed_ports=(8080,),
         retry_seconds=5.0,
         prices=prices,
+        models=resolve_models(["ollama/m"], "/nowhere")[0],
         files={path: hashlib.sha256(Path(path).read_bytes()).hexdigest()},
     )
 
 
 def test_flags_go_before_the_task(desk: Desk) -> None:
-    path = desk.task("prompt: p\nmodel: t/m\ntools: {read_file: auto}\nlimits: {turns: 3, calls: 4}\non_ask: stop\n")
+    path = desk.task("prompt: p\nmodel: groq/m\ntools: {read_file: auto}\nlimits: {turns: 3, calls: 4}\non_ask: stop\n")
     (desk.folder / "w").mkdir()
     spec = desk.spec(
-        task=path, prompt="q", model="f/m", tools=("list_files",), limits={"turns": "9", "artifact_bytes": "2KiB"},
-        workspace="w", on_ask="deny", on_deny="fail", allow=("a",), deny=("b",), settings={"model": "s/m"},
+        task=path, prompt="q", model="openai/m", tools=("list_files",), limits={"turns": "9", "artifact_bytes": "2KiB"},
+        workspace="w", on_ask="deny", on_deny="fail", allow=("a",), deny=("b",), settings={"model": "ollama/m"},
     )  # fmt: skip
-    assert (spec.prompt, spec.model, spec.workspace) == ("q", "f/m", str(desk.folder / "w"))
+    assert (spec.prompt, spec.model, spec.workspace) == ("q", "openai/m", str(desk.folder / "w"))
     assert spec.ticks == {"list_files": Tick("auto", (), "--tools 'list_files'")}
     assert spec.limits == Limits(turns=9, calls=4, artifact_bytes=2048)
     assert (spec.on_ask, spec.on_deny, spec.allow, spec.deny) == ("deny", "fail", ("a",), ("b",))
 
 
 def test_the_models_order(desk: Desk) -> None:
-    path = desk.task("prompt: p\nmodel: t/m\n")
-    settings = {"model": "s/m"}
-    assert desk.spec(task=path, settings=settings).model == "t/m"
-    assert desk.spec(prompt="p", settings=settings).model == "s/m"
+    path = desk.task("prompt: p\nmodel: groq/m\n")
+    settings = {"model": "ollama/m"}
+    assert desk.spec(task=path, settings=settings).model == "groq/m"
+    assert desk.spec(prompt="p", settings=settings).model == "ollama/m"
     assert desk.spec(prompt="p").model == ""
-    assert desk.faults(prompt="p", model="claude-4") == ["-m: expected PROVIDER/NAME, seen 'claude-4'"]
+    assert desk.faults(prompt="p", model="a b") == ["-m: expected PROVIDER/NAME, seen 'a b'"]
     assert desk.faults(prompt="p", model="") == ["-m: the model's name is empty"]
 
 

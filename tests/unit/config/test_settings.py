@@ -120,12 +120,12 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
     ports = "expected a whole number of at least 1 and of at most 65535"
     write(
         tmp_path,
-        "modle = 'x/y'\nmodel = 'claude-4'\nstate_dir = 'here'\n[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
+        "modle = 'x/y'\nmodel = 'claude 4'\nstate_dir = 'here'\n[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
         "[retry]\nsecond = 3\nseconds = -1\n[prices.'a/b']\ninput = -1\n[prices.b]\ninput = 1\noutput = 1\n",
     )
     assert faults_of(tmp_path, REMIT_MODEL="x/", REMIT_FETCH_ALLOWED_PORTS="80,x", REMIT_RETRY_SECONDS="soon") == [
         "remit.toml:1: unknown key `modle` (did you mean `model`?)",
-        "remit.toml:2: `model`: expected PROVIDER/NAME, seen 'claude-4'",
+        "remit.toml:2: `model`: expected PROVIDER/NAME, seen 'claude 4'",
         "remit.toml:3: `state_dir`: expected an absolute path, seen 'here'",
         f"remit.toml:5: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
         f"remit.toml:5: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",

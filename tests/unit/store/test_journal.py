@@ -14,7 +14,7 @@ import pytest
 
 from remit.base.calls import Decision, RuleRef, done, err
 from remit.base.errors import EnvironmentFault, ErrorCode, UsageFault
-from remit.base.messages import CallBlock, Message, TextBlock, Usage
+from remit.base.messages import CallBlock, Cost, ImageBlock, Message, TextBlock, Usage
 from remit.base.records import (
     Answered,
     ArtifactWritten,
@@ -22,10 +22,12 @@ from remit.base.records import (
     CallSettled,
     CallsPending,
     CallStarted,
+    Compacted,
     Noted,
     OutputSubmitted,
     PlanSet,
     PromptEnded,
+    Pruned,
     Record,
     RunResumed,
     RunStarted,
@@ -49,8 +51,17 @@ ALL: list[Record] = [
         Usage(1, 2),
         "tool_use",
         0.25,
-        0.01,
+        Cost(0.01, 0.02),
     ),
+    Compacted(
+        Message("user", (ImageBlock("image/png", "aGk="), TextBlock("in short", "kept"))),
+        2,
+        "auto",
+        "p/m",
+        Usage(9),
+        1.5,
+    ),
+    Pruned(("c1", "c2")),
     CallChecked(
         "t1.c1", "c1", "read_file", True, Decision("auto", RuleRef("task", "task.yaml:3", "why"), READ), (READ,)
     ),

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     PAGE = "page"
     RUN = "run"
     PROPOSAL = "proposal"
+    PROVIDER = "provider"
 
 
 _BY_METAVAR = {
@@ -35,11 +36,11 @@ _BY_METAVAR = {
     "PAGE": Kind.PAGE,
     "RULE": Kind.RULE,
     "PROVIDER/NAME": Kind.MODEL,
+    "PROVIDER": Kind.PROVIDER,
 }
 
-MODEL_PREFIXES = {"openai/": False, "local/": True, "scripted/": True, "replay/": True}
-"""How models are written, and whether a file may follow. Written out here, because completion imports
-no provider; a test holds it against the catalog."""
+_OF_FILES = frozenset({"local", "scripted", "replay"})
+"""Providers whose models may be files."""
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +57,7 @@ def known_words() -> Words:
     """The words of this installation. No tool is imported: their files are the list."""
     from remit.commands.manual import page_words
     from remit.commands.task import example_names
+    from remit.config.providers import load_providers
     from remit.policy.rules import SELECTORS
     from remit.tools.registry import places
 
@@ -64,7 +66,7 @@ def known_words() -> Words:
         examples=tuple(example_names(resources.files("remit").joinpath("examples"))),
         pages=tuple(page_words()),
         selectors=tuple(SELECTORS),
-        models=MODEL_PREFIXES,
+        models={f"{name}/": name in _OF_FILES for name in load_providers("").names()},
     )
 
 
@@ -84,6 +86,7 @@ def kind_of(part: Flag | Operand) -> Kind:
 def words_of(part: Flag | Operand, words: Words) -> tuple[str, ...]:
     """The fixed words a value is one of; () where that takes more."""
     fixed = {Kind.CHOICE: part.choices, Kind.TOOL: words.tools, Kind.EXAMPLE: words.examples, Kind.PAGE: words.pages}
+    fixed[Kind.PROVIDER] = tuple(name.removesuffix("/") for name in words.models)
     return fixed.get(kind_of(part), ())
 
 

@@ -26,6 +26,7 @@ class StructuredOutput(Tool):
     effects = frozenset({Effect.STATE})
     repeatable = True
     harness = True
+    bounds_repeats = True
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema

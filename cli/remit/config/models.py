@@ -1,0 +1,33 @@
+"""Names of models to what is known of them, with the user's providers.toml read only where it matters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from remit.base.spec import ModelSpec, Protocol
+from remit.config.providers import FILE_NAME, Providers, load_providers
+
+_OF_THIS_MACHINE: dict[str, Protocol] = {"local": "local", "scripted": "scripted", "replay": "replay"}
+
+
+def resolve_models(names: Iterable[str], config_dir: str) -> tuple[dict[str, ModelSpec], dict[str, str]]:
+    """Each name's model, and the sha256 of the files that were read for it. Raises Faults, UsageFault."""
+    wanted = list(dict.fromkeys(names))
+    if not wanted:
+        return {}, {}
+    if not os.path.lexists(os.path.join(config_dir, FILE_NAME)) and (plain := _plain(wanted)):
+        return plain, {}
+    providers: Providers = load_providers(config_dir)
+    return {name: providers.model(name) for name in wanted}, providers.files
+
+
+def _plain(names: list[str]) -> dict[str, ModelSpec]:
+    """Models that are files of this machine need no catalog, and no time to read it."""
+    found: dict[str, ModelSpec] = {}
+    for name in names:
+        provider, _, model = name.partition("/")
+        if provider not in _OF_THIS_MACHINE or not model:
+            return {}
+        found[name] = ModelSpec(id=name, protocol=_OF_THIS_MACHINE[provider])
+    return found
