@@ -120,6 +120,7 @@ class State:
         self.pending = None
         # Another process, another try: what came too often in the last one may have passed.
         self._forget_recoveries()
+        self.repeats = 0
         if record.spec is not None:
             # Other rules, perhaps other checks: what was found by the old ones is no answer.
             self.checks_done.clear()
@@ -150,8 +151,9 @@ class State:
         self._cut = record.stop in ("max_tokens", "cut") and not record.message.calls()
         self.counts["cut"] += record.stop == "cut"
         self._book(record)
-        self.measured = 0 if record.estimated else record.usage.total()
-        self.measured_at = len(self.messages)
+        self._forget_measure()
+        if not record.estimated and record.usage.total():
+            self.measured, self.measured_at = record.usage.total(), len(self.messages)
         if record.stop in ("end_turn", "tool_use") and (record.message.calls() or record.message.text().strip()):
             # A sound answer: the next trouble is a new one.
             self._forget_recoveries()
@@ -282,7 +284,6 @@ class State:
         self.history.append(Round(call_mark(call), hash(settled.content)))
 
     def _forget_recoveries(self) -> None:
-        self.repeats = 0
         for reason in RECOVERIES:
             del self.nags[reason]
 
