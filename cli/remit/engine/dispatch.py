@@ -19,7 +19,7 @@ from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.base.text import clip, scrub
 from remit.engine.context import CallContext
-from remit.engine.loops import circle
+from remit.engine.loops import Rounds
 from remit.engine.order import QUIET_EFFECTS, Order
 from remit.engine.recorder import Recorder
 from remit.tools.contract import Tool
@@ -111,6 +111,7 @@ class Dispatch:
         one of them, BudgetSpent when there were more calls than the budget holds."""
         over_budget: BudgetSpent | None = None
         checked: list[Checked] = []
+        rounds = Rounds(self._recorder.state.history)
         for ahead, call in enumerate(calls):
             try:
                 self._recorder.state.ledger.before_call(ahead)
@@ -118,7 +119,7 @@ class Dispatch:
                 over_budget = spent
                 checked += [Checked(late, outcome=err(ErrorCode.BUDGET_SPENT, spent.what)) for late in calls[ahead:]]
                 break
-            checked.append(self._check(call))
+            checked.append(self._check(call, rounds))
         self._stop_on_ask(checked)
         self._stop_on_refusal(checked)
         await self._execute(checked)
@@ -141,9 +142,9 @@ class Dispatch:
 
     # -- check ---------------------------------------------------------------------------------
 
-    def _check(self, call: Call) -> Checked:
+    def _check(self, call: Call, rounds: Rounds) -> Checked:
         tool = self._tools.get(call.tool)
-        length = circle(self._recorder.state.history, call)
+        length = rounds.circle(call)
         if length and not (tool is not None and tool.bounds_repeats):
             return self._repeated(call, length)
         if tool is None and call.tool in self._withheld:

@@ -22,7 +22,7 @@ class Round(NamedTuple):
     """A finished call: marks of what was called and of what came of it."""
 
     call: int
-    result: int
+    result: object
 
 
 def call_mark(call: Call) -> int:
@@ -32,6 +32,19 @@ def call_mark(call: Call) -> int:
     except (msgspec.DecodeError, UnicodeEncodeError):
         arguments = call.arguments
     return hash((call.tool, arguments))
+
+
+class Rounds:
+    """The calls of one turn, judged one by one, none of them having a result yet. history: of the turns before."""
+
+    def __init__(self, history: Sequence[Round]) -> None:
+        self._past = list(history)
+
+    def circle(self, call: Call) -> int:
+        """As `circle`. A call that would go round again counts as having done so for those after it."""
+        length = circle(self._past, call)
+        self._past.append(self._past[-length] if length else Round(call_mark(call), object()))
+        return length
 
 
 def circle(history: Sequence[Round], call: Call) -> int:

@@ -8,7 +8,7 @@ from fakes.engine import Desk
 from remit.base.calls import Call, err
 from remit.base.errors import ErrorCode
 from remit.base.records import CallSettled
-from remit.engine.loops import HISTORY, Round, call_mark, circle
+from remit.engine.loops import HISTORY, Round, Rounds, call_mark, circle
 
 
 def call(name: str, arguments: str = "{}") -> Call:
@@ -43,6 +43,15 @@ def past(*rounds: str) -> deque[Round]:
 )
 def test_two_equal_rounds_make_a_circle(history: list[str], asked: str, length: int) -> None:
     assert circle(past(*history), call(asked)) == length
+
+
+def test_a_turn_that_goes_round_is_refused_as_a_whole() -> None:
+    rounds = Rounds(past("a", "b", "a", "b"))
+    assert [rounds.circle(call(name)) for name in ("a", "b", "c")] == [2, 2, 0]
+    # Nobody knows yet what comes of the calls of a turn, so that they are no rounds among themselves.
+    assert [Rounds(past()).circle(call("a")) for _ in range(3)] == [0, 0, 0]
+    rounds = Rounds(past("a"))
+    assert [rounds.circle(call("a")) for _ in range(3)] == [0, 0, 0]
 
 
 def test_the_same_arguments_are_the_same_however_they_are_spelled() -> None:
