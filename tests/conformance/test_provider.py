@@ -16,12 +16,13 @@ import msgspec
 import pytest
 
 from fakes.asking import Heard, Slept, hear, request, user
-from fakes.model_server import ModelServer, Received, Reply, calls, text
-from fakes.opened import opened
+from fakes.model_server import ModelServer, Received
+from fakes.speaking import WIRES, speaking
 from remit.base.messages import (
     BlockPart,
     CallBlock,
     Delta,
+    ImageBlock,
     Message,
     Request,
     ResultBlock,
@@ -33,6 +34,7 @@ from remit.base.messages import (
     UsagePart,
 )
 from remit.base.redact import Redactor
+from remit.base.spec import Protocol
 from remit.config.load import parse
 from remit.providers.record import RecordingProvider
 from remit.providers.replay import ReplayProvider
@@ -65,19 +67,29 @@ turns:
 Made = AbstractContextManager[tuple[Any, Request]]
 
 
-def _answer(received: Received) -> Reply:
-    return calls(("c1", "look", '{"place":"here"}')) if "tools" in received.body else text("H", "i.")
-
-
 @contextmanager
 def scripted(question: Request, _: Path) -> Iterator[tuple[Any, Request]]:
     yield ScriptedProvider(parse(CALL_SCRIPT if question.tools else SCRIPT, "s.yaml", "yaml")), question
 
 
-@contextmanager
-def openai(question: Request, _: Path) -> Iterator[tuple[Any, Request]]:
-    with ModelServer(_answer) as server:
-        yield opened("m", base_url=server.url, timing=Slept().timing), question
+def wire(protocol: Protocol) -> Callable[[Request, Path], Made]:
+    """What makes a provider of this wire, on a server that speaks it."""
+    speaker = speaking(protocol)
+
+    def answer(received: Received) -> Any:
+        return (
+            speaker.say(calls=[("c1", "look", '{"place":"here"}')]) if "tools" in received.body else speaker.say("Hi.")
+        )
+
+    @contextmanager
+    def made(question: Request, _: Path) -> Iterator[tuple[Any, Request]]:
+        with ModelServer(answer) as server:
+            yield speaker.opened(server, timing=Slept().timing), question
+
+    return made
+
+
+openai = wire("openai")
 
 
 @contextmanager
@@ -108,7 +120,7 @@ def local(question: Request, _: Path) -> Iterator[tuple[Any, Request]]:
 
 PROVIDERS = [
     scripted,
-    openai,
+    *(pytest.param(wire(protocol), id=protocol) for protocol in WIRES),
     recording,
     replay,
     pytest.param(local, marks=pytest.mark.real_model),
@@ -239,13 +251,40 @@ def test_closing_twice_or_without_a_question_is_harmless(make: Callable[[Request
         asyncio.run(close(provider))
 
 
-@every_provider
-def test_a_transcript_with_calls_and_results_is_taken(make: Callable[[Request, Path], Made], tmp_path: Path) -> None:
-    past = (
+PICTURE = ImageBlock("image/png", "iVBORw0KGgo=")
+CALLED = CallBlock("c1", "look", '{"place":"here"}')
+TRANSCRIPTS = {
+    "calls and results": (
         user("Look here."),
-        Message("assistant", (ThinkingBlock("hm"), TextBlock("I look."), CallBlock("c1", "look", '{"place":"here"}'))),
+        Message("assistant", (ThinkingBlock("hm"), TextBlock("I look."), CALLED)),
         Message("user", (ResultBlock("c1", '{"ok":true,"data":"a lamp"}'), TextBlock("Go on."))),
-    )
+    ),
+    "pictures": (
+        Message("user", (PICTURE, TextBlock("What is this?"))),
+        Message("assistant", (CALLED,)),
+        Message("user", (ResultBlock("c1", "seen", images=(PICTURE,)), PICTURE)),
+    ),
+    "an answer of another model": (
+        user("Look here."),
+        Message(
+            "assistant",
+            (
+                ThinkingBlock("hm", "signed elsewhere", "sealed elsewhere"),
+                TextBlock("I look.", "sealed elsewhere"),
+                CallBlock("functions.look:0", "look", '{"place"', "sealed elsewhere"),
+            ),
+            "elsewhere/m",
+        ),
+        Message("user", (ResultBlock("functions.look:0", "no JSON", is_error=True),)),
+    ),
+}
+
+
+@every_provider
+@pytest.mark.parametrize("past", TRANSCRIPTS.values(), ids=TRANSCRIPTS)
+def test_a_transcript_is_taken(
+    make: Callable[[Request, Path], Made], past: tuple[Message, ...], tmp_path: Path
+) -> None:
     if make is scripted:
         provider = ScriptedProvider(parse("version: 1\nturns: [{text: a}, {text: b}]", "s", "yaml"))
         assert asyncio.run(_hear_and_close(provider, request(*past))).blocks() == [TextBlock("b")]
