@@ -168,7 +168,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume task policy runs memory tools models auth events completion man task.5 script policy.5 approvals events.7 tools.7'
+        kind='= remit run resume task policy runs memory tools models auth events completion man task.5 script policy.5 approvals providers events.7 tools.7'
         ;;
     esac
 }

@@ -80,7 +80,7 @@ def test_every_exit_code_has_a_meaning_that_fits_the_help() -> None:
 def test_every_variable_of_the_source_is_in_the_manual() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "cli" / "remit").rglob("*.py")]
     named = {name for text in sources for name in re.findall(r'"((?:REMIT|OPENAI)_[A-Z_]+)"', text)}
-    assert {"REMIT_STATE_DIR", "OPENAI_API_KEY", "REMIT_OUT"} <= named
+    assert {"REMIT_STATE_DIR", "OPENAI_ORG_ID", "REMIT_OUT"} <= named
     page = plain(PAGES["remit-run.1"]())
     assert {name for name in named if name not in page} == set()
 
@@ -431,3 +431,23 @@ def test_a_reader_that_goes_away_ends_the_command_with_141() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_the_page_on_providers_has_every_key() -> None:
+    from remit.commands.manual.providers import EXAMPLE, MODEL_KEYS, PRICE_KEYS, PROVIDER_KEYS
+    from remit.config.providers_keys import ModelKeys, PriceKeys, ProviderKeys
+
+    assert set(PROVIDER_KEYS) == set(ProviderKeys.__struct_fields__)
+    assert set(MODEL_KEYS) == set(ModelKeys.__struct_fields__)
+    assert set(PRICE_KEYS) == set(PriceKeys.__struct_fields__)
+    assert "token_command" in EXAMPLE
+
+
+def test_the_example_of_providers_can_be_used(tmp_path: Path) -> None:
+    from remit.commands.manual.providers import EXAMPLE
+    from remit.config.providers import load_providers
+
+    (tmp_path / "providers.toml").write_text(EXAMPLE)
+    providers = load_providers(str(tmp_path))
+    assert providers.model("mycorp/best").context_window == 200_000
+    assert providers.model("anthropic/x").base_url == "https://gateway.example.com"

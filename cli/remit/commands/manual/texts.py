@@ -45,7 +45,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             ),
         ),
         see=(
-            *("remit-task(5)", "remit-script(5)", "remit-policy(5)", "remit-approvals(5)"),
+            *("remit-task(5)", "remit-script(5)", "remit-policy(5)", "remit-approvals(5)", "remit-providers(5)"),
             *("remit-tools(7)", "remit-events(7)"),
         ),
     ),
@@ -57,10 +57,19 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "`--stdin` is given. A terminal is never read, and `-n` reads nothing, which suits loops. Both standard "
             "input and a prompt file are UTF-8 text without NUL bytes, of at most 256 MiB.",
             _RUN_FORMS,
-            "Models are written PROVIDER/NAME. `openai/NAME` is any server that speaks the Chat Completions API, see "
-            "ENVIRONMENT. `local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays "
-            "the answers of a script, see remit-script(5), `replay/FILE` those of a run that was recorded with "
-            "`--record`.",
+            "Models are written PROVIDER/NAME; `remit models` lists those that are known, and a provider takes others "
+            "too. A name that only one provider has may stand alone. `openai/NAME` with `OPENAI_BASE_URL` is any "
+            "server that speaks the Chat Completions API; others are described in remit-providers(5). "
+            "`local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays the answers of "
+            "a script, see remit-script(5), `replay/FILE` those of a run that was recorded with `--record`.",
+            "A request that fails in a way that may pass is tried again, up to 8 times and as long as "
+            "`REMIT_RETRY_SECONDS` say, with waits that double and that no server's hint shortens. When that is over, "
+            "or a server asks for a longer wait, the next `--fallback-model` is asked, for the rest of the process; "
+            "without one the run ends as `busy` with the time at which to come back. An answer that breaks off is "
+            "kept as far as it came, and the run goes on from there.",
+            "Before the context window of the model is full, results of long ago leave the transcript, and if that is "
+            "not enough the model sums up the older turns. A call that was made twice in the same way with the same "
+            "result is not made a third time.",
             "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
             "such as 1MiB where bytes are meant, or `none`.",
             "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
@@ -80,7 +89,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
                 "Follow the tools as they are called:", "remit run -t weekly.yaml --output-format stream-json | jq -c ."
             ),
         ),
-        see=("remit-resume(1)", "remit-task(5)", "remit-policy(5)", "remit-approvals(5)", "remit-events(7)"),
+        see=(
+            *("remit-resume(1)", "remit-models(1)", "remit-task(5)", "remit-policy(5)", "remit-approvals(5)"),
+            *("remit-providers(5)", "remit-events(7)"),
+        ),
     ),
     "resume": CommandText(
         description=(
@@ -201,18 +213,29 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_STATE_DIR", "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings."),
     ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools may reach, separated by commas. Default 80,443."),
     ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
-    ("OPENAI_API_KEY", "Key of the server behind `openai/NAME`. A server of your own needs none."),
-    ("OPENAI_BASE_URL", "Its address, such as http://127.0.0.1:8000/v1. Default: that of OpenAI."),
+    (
+        "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, ...",
+        "Keys of the services, `NAME_API_KEY` for the provider `name`; see `remit auth` for keeping them in a file.",
+    ),
+    (
+        "ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL",
+        "Other addresses than those of the services, such as http://127.0.0.1:8000/v1 for a server of your own, which "
+        "needs no key. At another address `openai/NAME` speaks Chat Completions, at its own the Responses API.",
+    ),
     ("OPENAI_ORG_ID, OPENAI_PROJECT_ID", "Sent with each request where they are set."),
+    ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "The proxy for requests to models, in small letters as well."),
     ("NO_COLOR", "Where it is set, standard error has no colours."),
 )
 
 FILES: tuple[tuple[str, str], ...] = (
     (
         "~/.config/remit/remit.toml",
-        "The settings: `model`, `state_dir`, `[net] fetch_allowed_ports`, `[retry] seconds` and "
-        '`[prices."PROVIDER/NAME"]` with `input` and `output` in US dollars per million tokens.',
+        "The settings: `model`, `state_dir`, `[net] fetch_allowed_ports`, `[retry] seconds`, `[context] compact` (false "
+        "never sums up older turns) and `reserve` (what stays free of the context window: tokens, or a share such as "
+        '"20%") and `[prices."PROVIDER/NAME"]` with `input` and `output` in US dollars per million tokens.',
     ),
+    ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
+    ("~/.config/remit/auth.toml", "Keys, readable by their owner only, see remit-auth(1)."),
     ("~/.config/remit/policy.toml", "Rules of this user for every run, see remit-policy(5)."),
     (".remit/policy.toml", "Rules of the workspace. They can only tighten."),
     ("~/.local/state/remit/runs/", "The directories of runs that were not given one with `-o`."),
