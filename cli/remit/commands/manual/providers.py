@@ -28,15 +28,15 @@ base_url = "https://gateway.example.com"
 PROVIDER_KEYS = {
     "protocol": "What the server speaks: `openai` (Chat Completions, as most servers do), `openai-responses`, "
     "`anthropic` or `google`. Required for a provider that is not built in.",
-    "base_url": "Its address, up to and with the version where the protocol has one in the path. Required for a provider "
-    "that is not built in.",
+    "base_url": "Its address, up to and with the version where the protocol has one in the path. Required for a "
+    "provider that is not built in.",
     "base_url_env": "Variable that replaces the address. Default: the name in capitals with `_BASE_URL`.",
-    "api_key_env": "Variable of the key, or a list of which the first that is set counts. Default: the name in capitals "
-    "with `_API_KEY`.",
-    "key_required": "Whether a run without a key is refused before any request. Default: true where `api_key_env` stands "
-    "in the file.",
-    "token_command": "A program and its arguments that print a key, as a list or as one text that is split into words. It "
-    "is run without a shell where no variable and no key of `remit auth` is there, and once more when the server "
+    "api_key_env": "Variable of the key, or a list of which the first that is set counts. Default: the name in "
+    "capitals with `_API_KEY`.",
+    "key_required": "Whether a run without a key is refused before any request. Default: true where `api_key_env` "
+    "stands in the file.",
+    "token_command": "A program and its arguments that print a key, as a list or as one text that is split into words. "
+    "It is run without a shell where no variable and no key of `remit auth` is there, and once more when the server "
     "takes the key no longer.",
     "auth_header": "Header of the key. Default: that of the protocol.",
     "headers": "Headers sent with every request. Names of secrets are refused.",
@@ -49,8 +49,8 @@ PROVIDER_KEYS = {
 
 MODEL_KEYS = {
     "id": "The provider's own name of the model. Required.",
-    "context_window": "Tokens of a whole request. Where they are known, older turns are summed up before they are spent; "
-    "elsewhere when the server refuses a request as too long.",
+    "context_window": "Tokens of a whole request. Where they are known, older turns are summed up before they are "
+    "spent; elsewhere when the server refuses a request as too long.",
     "max_output_tokens": "Tokens of an answer.",
     "output_in_window": "Whether the answer counts against the context window. Default true.",
     "vision": "Whether it sees pictures. With false they become notes.",
@@ -67,8 +67,8 @@ PRICE_KEYS = {
     "output": "Tokens written, those of thinking included. Required.",
     "cache_read": "Tokens read from a cache. Default: as any input.",
     "cache_write": "Tokens written to a cache. Default: as any input.",
-    "tiers": "List of dearer prices: each with `above`, the tokens of a whole input from which on it counts, and the keys "
-    "of a price.",
+    "tiers": "List of dearer prices: each with `above`, the tokens of a whole input from which on it counts, and the "
+    "keys of a price.",
 }
 
 

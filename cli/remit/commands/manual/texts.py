@@ -230,9 +230,9 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
 FILES: tuple[tuple[str, str], ...] = (
     (
         "~/.config/remit/remit.toml",
-        "The settings: `model`, `state_dir`, `[net] fetch_allowed_ports`, `[retry] seconds`, `[context] compact` (false "
-        "never sums up older turns) and `reserve` (what stays free of the context window: tokens, or a share such as "
-        '"20%") and `[prices."PROVIDER/NAME"]` with `input` and `output` in US dollars per million tokens.',
+        "The settings: `model`, `state_dir`, `[net] fetch_allowed_ports`, `[retry] seconds`, `[context] compact` "
+        "(false never sums up older turns) and `reserve` (what stays free of the context window: tokens, or a share "
+        '"such as 20%") and `[prices."PROVIDER/NAME"]` with `input` and `output` in US dollars per million tokens.',
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
     ("~/.config/remit/auth.toml", "Keys, readable by their owner only, see remit-auth(1)."),
