@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 
 from remit.base.errors import PreflightFault
@@ -46,6 +45,8 @@ def _find(model: ModelSpec, environ: Mapping[str, str], config_dir: str, guard: 
 
 def printed_key(model: ModelSpec, environ: Mapping[str, str]) -> str:
     """What the token command of a model prints. Raises PreflightFault."""
+    import subprocess  # most runs start no program
+
     command = model.token_command
     try:
         done = subprocess.run(
