@@ -322,7 +322,12 @@ def test_every_shape_of_error_body_is_understood(body: bytes) -> None:
     assert heard.fault is not None and heard.fault.what == "openai: HTTP 400: broken thing"
 
 
-@pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{}", b'{"error": {}}', b"\xff\xfe", b"7", b"[" * 5000])
+ODD_BODIES = [b"", b"null", b"[]", b"{}", b'{"error": {}}', b"\xff\xfe", b"7", b"[" * 5000]
+# Readers and those who walk through what they read do not give up at the same depth.
+ODD_BODIES += [b'{"error":' * depth + b"[" * depth + b"]" * depth + b"}" * depth for depth in (100, 400, 450, 480, 500)]
+
+
+@pytest.mark.parametrize("body", ODD_BODIES, ids=range(len(ODD_BODIES)))
 def test_an_odd_error_body_breaks_nothing(speaker: Speaker, body: bytes) -> None:
     heard = heard_from(speaker, [Reply([body] if body else [], 400, {"content-type": "application/json"})])
     assert heard.fault is not None and heard.fault.kind == "bad_request"

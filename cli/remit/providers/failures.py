@@ -173,7 +173,7 @@ def _error_in(body: bytes) -> Any:
     """The error object of a body, or what else stands there."""
     try:
         found = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return body.decode("utf-8", "replace")
     if isinstance(found, list) and found:
         found = found[0]
@@ -198,14 +198,19 @@ def _details_of(error: Any) -> list[dict[str, Any]]:
 
 
 def _message_of(error: Any) -> str:
-    if isinstance(error, dict):
-        found = next((error[key] for key in ("message", "detail", "error", "type") if error.get(key)), error)
-        return _message_of(found) if isinstance(found, dict) and found is not error else _as_text(found)
+    while isinstance(error, dict):
+        found = next((error[key] for key in ("message", "detail", "error", "type") if error.get(key)), None)
+        if found is None:
+            break
+        error = found
     return _as_text(error)
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    try:
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    except RecursionError:
+        return "an error that is nested too deep"
 
 
 def _kind_of(words: list[str]) -> str:

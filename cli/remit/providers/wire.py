@@ -265,7 +265,7 @@ class Wire:
                         break
                 if decoder.finished:
                     await _drain(chunks)
-        yield decoder.end()
+        yield _ended(decoder)
 
     async def _refusal(self, response: Response) -> AttemptFailed:
         body = b""
@@ -337,7 +337,21 @@ def _decode(decoder: Decoder, events: list[SseEvent]) -> tuple[list[Part], Excep
                 break
     except (AttemptFailed, ProviderFault) as problem:
         return parts, problem
+    except RecursionError:
+        return parts, _too_deep()
     return parts, None
+
+
+def _ended(decoder: Decoder) -> Sequence[Part]:
+    try:
+        return decoder.end()
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> AttemptFailed:
+    # What a reader of JSON takes, those who walk through it may not.
+    return AttemptFailed("malformed", "an event of the stream is nested too deep")
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
