@@ -65,7 +65,8 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
 class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
     """The transcript was made shorter: `opening` (the prompt and a summary) stands for all but its last
     `kept` messages. model, usage, cost, seconds, estimated: of the request that wrote the summary.
-    trigger `overflow`: the server refused the transcript as it was."""
+    trigger `overflow`: the server refused the transcript as it was. pre_tokens, post_tokens: estimates of
+    the transcript's tokens before and after."""
 
     opening: Message
     kept: int
@@ -75,12 +76,17 @@ class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
     seconds: float
     cost: Cost | None = None
     estimated: bool = False
+    pre_tokens: int = 0
+    post_tokens: int = 0
 
 
 class Pruned(msgspec.Struct, frozen=True, tag="pruned"):
-    """The results of these calls left the transcript to make room; a note stands in their place."""
+    """The results of these calls left the transcript to make room; a note stands in their place.
+    pre_tokens, post_tokens: as in Compacted."""
 
     call_ids: tuple[str, ...]
+    pre_tokens: int = 0
+    post_tokens: int = 0
 
 
 class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):

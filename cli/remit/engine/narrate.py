@@ -8,8 +8,18 @@ from typing import Any
 
 import msgspec
 
-from remit.base.events import ArtifactPublished, Event, PlanUpdated, Result, User
-from remit.base.records import Answered, ArtifactWritten, CallSettled, PlanSet, PromptEnded, Record, UserSaid
+from remit.base.events import ArtifactPublished, CompactBoundary, Event, PlanUpdated, Result, User
+from remit.base.records import (
+    Answered,
+    ArtifactWritten,
+    CallSettled,
+    Compacted,
+    PlanSet,
+    PromptEnded,
+    Pruned,
+    Record,
+    UserSaid,
+)
 
 
 def tell_settled(settled: CallSettled, timestamp: str) -> User:
@@ -44,6 +54,16 @@ def tell_artifact(written: ArtifactWritten, call_id: str) -> ArtifactPublished:
 
 def tell_plan(plan: PlanSet) -> PlanUpdated:
     return PlanUpdated(steps=list(plan.steps), note=plan.note)
+
+
+def tell_shortened(shortened: Compacted | Pruned) -> CompactBoundary:
+    """The transcript was made shorter, by a summary or by taking results out."""
+    facts = {"pre_tokens": shortened.pre_tokens, "post_tokens": shortened.post_tokens}
+    if isinstance(shortened, Pruned):
+        return CompactBoundary(compact_metadata={"trigger": "auto", "done": "pruned", **facts})
+    milliseconds = round(shortened.seconds * 1000)
+    done = {"trigger": shortened.trigger, "done": "summary", "duration_ms": milliseconds}
+    return CompactBoundary(compact_metadata={**done, **facts})
 
 
 def untold(records: Sequence[Record], log: Sequence[Mapping[str, Any]], timestamp: str) -> Iterator[Event]:
@@ -86,6 +106,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_artifact(record, ids.get(record.call, ""))
     if isinstance(record, PlanSet):
         return tell_plan(record)
+    if isinstance(record, Compacted | Pruned):
+        return tell_shortened(record)
     if isinstance(record, UserSaid) and record.synthetic:
         return tell_said(record, timestamp)
     return None
@@ -96,6 +118,8 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
     kind = str(event.get("subtype") if event.get("type") == "system" else event.get("type"))
     if kind == "artifact":
         return kind, f"{event['tool_use_id']} {event['name']} {event['sha256']}"
+    if kind == "compact_boundary":
+        return kind, msgspec.json.encode(event["compact_metadata"], order="sorted").decode()
     if kind == "plan":
         return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
     if kind == "user":

@@ -10,10 +10,10 @@ import msgspec
 from remit.base.errors import RemitError
 from remit.base.events import Event, Result
 from remit.base.ports import Clock, Journal
-from remit.base.records import ArtifactWritten, CallSettled, PlanSet, Record, Spent, UserSaid
+from remit.base.records import ArtifactWritten, CallSettled, Compacted, PlanSet, Pruned, Record, Spent, UserSaid
 from remit.base.redact import KeyGuard
 from remit.engine.emit import Emitter
-from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled
+from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled, tell_shortened
 from remit.engine.state import State
 
 
@@ -60,6 +60,11 @@ class Recorder:
         """The harness puts in a word."""
         self.record(said)
         self.emit(tell_said(said, self.timestamp()))
+
+    def shorten(self, shortened: Compacted | Pruned) -> None:
+        """The transcript is made shorter."""
+        self.record(shortened)
+        self.emit(tell_shortened(shortened))
 
     def charge_network_request(self) -> None:
         """Count one request before it is sent. Raises BudgetSpent."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from remit.base.errors import ProviderFault
-from remit.base.events import CompactBoundary, Status
+from remit.base.events import Status
 from remit.base.messages import Block, CallBlock, ImageBlock, Message, ResultBlock, TextBlock
 from remit.base.records import Compacted, Pruned
 from remit.base.spec import Compaction
@@ -96,16 +96,11 @@ class Window:
         limit, before = self._limit(size), self.tokens()
         if before <= limit and trigger == "auto":
             return False
-        if self._prune(size) and self._fits_pruned(before, limit):
+        if self._prune(size, before) and self.tokens() <= limit:
             return True
         return await self._compact(size, trigger)
 
-    def _fits_pruned(self, before: int, limit: int) -> bool:
-        after = self.tokens()
-        self._tell("auto", before, after, 0.0, "pruned")
-        return after <= limit
-
-    def _prune(self, size: int) -> bool:
+    def _prune(self, size: int, before: int) -> bool:
         """Take the results of long ago out of the transcript, where that frees enough to be worth it."""
         keep, least = min(PRUNE_KEEPS_TOKENS, size // 5), min(PRUNE_MIN_TOKENS, size // 10)
         old: list[ResultBlock] = []
@@ -113,9 +108,11 @@ class Window:
             keep -= _block_tokens(block)
             if keep < 0:
                 old.append(block)
-        if not old or sum(map(_block_tokens, old)) < least:
+        freed = sum(map(_block_tokens, old))
+        if not old or freed < least:
             return False
-        self._recorder.record(Pruned(tuple(block.call_id for block in reversed(old))))
+        call_ids = tuple(block.call_id for block in reversed(old))
+        self._recorder.shorten(Pruned(call_ids, before, max(0, before - freed)))
         return True
 
     def _results_backwards(self) -> Iterator[ResultBlock]:
@@ -142,9 +139,10 @@ class Window:
         answer = await self._summary(asked)
         usage, estimated = self._asker.usage(asked, answer)
         seconds = round(self._recorder.clock.monotonic() - began, 3)
-        self._recorder.record(
+        opening = self._opening(answer.message("").text(), size)
+        self._recorder.shorten(
             Compacted(
-                opening=self._opening(answer.message("").text(), size),
+                opening=opening,
                 kept=len(state.messages) - start,
                 trigger="overflow" if trigger == "overflow" else "auto",
                 model=self._asker.model.id,
@@ -152,9 +150,10 @@ class Window:
                 seconds=seconds,
                 cost=self._asker.model.cost(usage),
                 estimated=estimated,
+                pre_tokens=before,
+                post_tokens=_tokens(opening) + sum(map(_tokens, state.messages[start:])),
             )
         )
-        self._tell(trigger, before, self.tokens(), seconds, "summary")
         self._recorder.emit(Status(status=None))
         return True
 
@@ -195,19 +194,6 @@ class Window:
         prompt, _ = clip("\n\n".join(state.prompts), quarter)
         told, _ = clip(summary.strip(), quarter)
         return Message("user", (*state.pictures, TextBlock(prompt), TextBlock(f"{OPENING_MARK}\n\n{told}")))
-
-    def _tell(self, trigger: str, before: int, after: int, seconds: float, done: str) -> None:
-        self._recorder.emit(
-            CompactBoundary(
-                compact_metadata={
-                    "trigger": trigger,
-                    "pre_tokens": before,
-                    "post_tokens": after,
-                    "duration_ms": round(seconds * 1000),
-                    "done": done,
-                }
-            )
-        )
 
 
 def _fitted(messages: Sequence[Message], room: int) -> tuple[Message, ...]:
