@@ -67,6 +67,18 @@ def _hold_price(model: Model) -> None:
         )
 
 
+def effort_notices(spec: RunSpec, models: list[Model]) -> list[str]:
+    """What to tell of models that cannot be told how much to think."""
+    if spec.effort in (None, "off"):
+        return []
+    deaf = [model.spec.id for model in models if model.metered and model.spec.thinking in (None, "none")]
+    return [
+        f"--effort {spec.effort} is not sent to {name}: nobody said how it is told to think "
+        f"(`thinking` of its entry in providers.toml)"
+        for name in deaf
+    ]
+
+
 def batch_bytes(models: list[Model]) -> int | None:
     """Bytes that the results of one turn may take together: about a quarter of the smallest context window."""
     return min((model.spec.context_window for model in models if model.spec.context_window), default=None)

@@ -37,7 +37,7 @@ from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
 from remit.wiring.grants import Hands, RunWorld
-from remit.wiring.models import batch_bytes, open_models
+from remit.wiring.models import batch_bytes, effort_notices, open_models
 from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.workspace.root import Root
@@ -238,6 +238,7 @@ def _ready(
     finish = Finish(spec.expect, recorder, _check_runner(spec, dispatch), hands.artifacts.altered)
     init = _init(spec, directory, parts, resumed=bool(records))
     told = [Notice(kind="run_directory", text=text) for text in notices]
+    told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
     providers = [model.provider for model in parts.models]
     run = Run(spec, providers, parts.offer.tools, dispatch, window, finish, recorder, init, told)
     return ReadyRun(run, directory, [directory.close, journal.close, decisions.close, events.close, parts.root.close])
