@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
+_CR, _LF = b"\r\n"
 
 
-class SseEvent(NamedTuple):
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
     """name: the `event` field, or "". data: the `data` lines joined by newlines, UTF-8 as it came."""
 
     name: str
@@ -25,12 +26,14 @@ class SseReader:
 
     def __init__(self, max_bytes: int = MAX_EVENT_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._pieces: list[bytes] = []
-        self._size = 0
         self._skip_newline = False
         self._first = True
+        # The event that is not finished: its lines, then the pieces of the line that is not, and their sizes.
         self._name = ""
         self._data: list[bytes] = []
+        self._data_size = 0
+        self._pieces: list[bytes] = []
+        self._pieces_size = 0
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that this chunk completes. Raises EventTooLarge."""
@@ -38,16 +41,23 @@ class SseReader:
             # A CR at the end of the chunk before has already ended its line.
             chunk = chunk.removeprefix(b"\n")
             self._skip_newline = False
-        if b"\n" not in chunk and b"\r" not in chunk:
+        if not chunk:
+            return []
+        last = chunk[-1]
+        whole = last in (_LF, _CR)
+        # Most servers send whole events, which need no search for the end of the last line.
+        if not whole and b"\n" not in chunk and b"\r" not in chunk:
             self._hold(chunk)
             return []
-        lines = (b"".join(self._pieces) + chunk).splitlines(keepends=True)
-        self._skip_newline = lines[-1].endswith(b"\r")
-        rest = b"" if lines[-1].endswith((b"\n", b"\r")) else lines.pop()
-        events = [event for line in lines if (event := self._take(line.rstrip(b"\r\n"))) is not None]
-        self._pieces = []
-        self._size = sum(map(len, self._data))
-        self._hold(rest)
+        if self._pieces:
+            chunk = b"".join((*self._pieces, chunk))
+            self._pieces, self._pieces_size = [], 0
+        self._skip_newline = last == _CR
+        lines = chunk.splitlines()
+        rest = b"" if whole else lines.pop()
+        events = self._take(lines)
+        if self._data or rest:
+            self._hold(rest)
         return events
 
     def rest(self) -> list[SseEvent]:
@@ -55,25 +65,39 @@ class SseReader:
         return []
 
     def _hold(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-        self._size += len(piece)
-        if self._size > self._max_bytes:
+        if piece:
+            self._pieces.append(piece)
+            self._pieces_size += len(piece)
+        if self._data_size + self._pieces_size > self._max_bytes:
             raise EventTooLarge
 
-    def _take(self, line: bytes) -> SseEvent | None:
+    def _take(self, lines: list[bytes]) -> list[SseEvent]:
+        """The events that these lines complete."""
         if self._first:
             self._first = False
-            line = line.removeprefix(_BOM)
-        if not line:
-            return self._finish()
-        field, _, value = line.partition(b":")
-        if field == b"data":
-            self._data.append(value.removeprefix(b" "))
-        elif field == b"event":
-            self._name = value.removeprefix(b" ").decode("utf-8", "replace")
-        return None
-
-    def _finish(self) -> SseEvent | None:
-        event = SseEvent(self._name, b"\n".join(self._data)) if self._data else None
-        self._name, self._data = "", []
-        return event
+            lines[0] = lines[0].removeprefix(_BOM)
+        events: list[SseEvent] = []
+        name, data, counted = self._name, self._data, len(self._data)
+        for line in lines:
+            if line.startswith(b"data: "):
+                data.append(line[6:])
+            elif not line:
+                if data:
+                    events.append(SseEvent(name, data[0] if len(data) == 1 else b"\n".join(data)))
+                    data, counted = [], 0
+                name = ""
+            elif line.startswith((b"data:", b"event:")) or line in (b"data", b"event"):
+                field, _, value = line.partition(b":")
+                value = value.removeprefix(b" ")
+                if field == b"data":
+                    data.append(value)
+                else:
+                    name = value.decode("utf-8", "replace")
+        if data:
+            # Only what is new: an event may have as many lines as it has bytes.
+            fresh = data[counted:]
+            self._data_size = (self._data_size if counted else 0) + len(fresh) + sum(map(len, fresh))
+        else:
+            self._data_size = 0
+        self._name, self._data = name, data
+        return events
