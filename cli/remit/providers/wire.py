@@ -15,10 +15,11 @@ from remit import __version__
 from remit.base.errors import PreflightFault, ProviderFault
 from remit.base.messages import BlockPart, Delta, Part, RetryPart
 from remit.base.redact import Redactor
+from remit.providers.bodies import events_of, reader_for
 from remit.providers.failures import AttemptFailed, from_response
 from remit.providers.http import HttpClient, Response, check_base_url
 from remit.providers.opening import Opening
-from remit.providers.sse import MAX_EVENT_BYTES, EventTooLarge, SseEvent, SseReader
+from remit.providers.sse import SseEvent
 from remit.providers.timing import Timing
 
 CONNECT_SECONDS = 10.0
@@ -30,6 +31,8 @@ JITTER = 0.25
 
 _ERROR_BODY_BYTES = 64 * 1024
 _DRAIN_SECONDS = 0.25
+_KEEP_ALIVES = frozenset({"ping", "keepalive"})
+"""Names of events that bring nothing but the news that the connection stands."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +142,8 @@ class Wire:
         self._timing = timing or Timing()
         self._silence_seconds = silence_seconds
         self._key = endpoint.key
-        self._redact = Redactor((endpoint.key,))
+        self._keys = [endpoint.key]
+        self._redact = Redactor(self._keys)
         self._client = HttpClient(
             endpoint.base_url,
             {
@@ -180,6 +184,9 @@ class Wire:
                 return
             except AttemptFailed as problem:
                 failed = problem
+            except ProviderFault as fault:
+                fault.what = self._redact.text(fault.what)
+                raise
             if begun:
                 raise self._broken(failed) from None
             now = self._timing.monotonic()
@@ -202,8 +209,14 @@ class Wire:
         """Whether there is another key now. Keys that a command prints do not last as long as a run."""
         if self._endpoint.renew_key is None:
             return False
-        old, self._key = self._key, await asyncio.to_thread(self._endpoint.renew_key)
-        self._redact = Redactor((old, self._key))
+        try:
+            renewed = await asyncio.to_thread(self._endpoint.renew_key)
+        except PreflightFault as problem:
+            # The run has begun, so that it ends as one whose key is no longer taken: it can be resumed.
+            raise ProviderFault(problem.what, hint=problem.hint, kind="auth") from None
+        old, self._key = self._key, renewed
+        self._keys.append(renewed)
+        self._redact = Redactor(self._keys)
         return self._key != old
 
     # -- trying again ------------------------------------------------------------------------------
@@ -248,13 +261,13 @@ class Wire:
         async with self._client.post(path, body, key, self._endpoint.query) as response:
             if not 200 <= response.status < 300:
                 raise await self._refusal(response)
-            reader = _reader_for(response)
+            reader = reader_for(response)
             quiet_since = self._timing.monotonic()
             async with aclosing(response.chunks()) as chunks:
                 while not decoder.finished:
                     chunk = await self._next(chunks, quiet_since)
-                    events = _events(reader, chunk)
-                    if events:
+                    events = events_of(reader, chunk)
+                    if any(event.name not in _KEEP_ALIVES for event in events):
                         quiet_since = self._timing.monotonic()
                     parts, failure = _decode(decoder, events)
                     if parts:
@@ -269,15 +282,16 @@ class Wire:
 
     async def _refusal(self, response: Response) -> AttemptFailed:
         body = b""
-        async with aclosing(response.chunks()) as chunks:
-            async for chunk in chunks:
-                body += chunk
-                if len(body) >= _ERROR_BODY_BYTES:
-                    break
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._silence_seconds), aclosing(response.chunks()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) >= _ERROR_BODY_BYTES:
+                        break
         return from_response(response.status, response.headers, body, self._timing.now())
 
     async def _next(self, chunks: AsyncIterator[bytes], quiet_since: float) -> bytes | None:
-        """The next bytes, or None at the end. Comments that keep a connection alive are silence too."""
+        """The next bytes, or None at the end. Comments and pings that keep a connection alive are silence too."""
         left = self._silence_seconds - (self._timing.monotonic() - quiet_since)
         try:
             async with asyncio.timeout(left):
@@ -285,46 +299,6 @@ class Wire:
         except TimeoutError:
             message = f"the server sent nothing for {self._silence_seconds:g} s"
             raise AttemptFailed("network", message) from None
-
-
-class _Reader(Protocol):
-    def feed(self, chunk: bytes) -> list[SseEvent]: ...
-    def rest(self) -> list[SseEvent]: ...
-
-
-class _WholeBody:
-    """An answer that is one JSON document, as servers without streaming send it."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> list[SseEvent]:
-        self._pieces.append(chunk)
-        self._size += len(chunk)
-        if self._size > MAX_EVENT_BYTES:
-            raise EventTooLarge
-        return []
-
-    def rest(self) -> list[SseEvent]:
-        return [SseEvent("", b"".join(self._pieces))]
-
-
-def _reader_for(response: Response) -> _Reader:
-    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type == "application/json":
-        return _WholeBody()
-    if media_type == "text/html":
-        raise AttemptFailed("malformed", "the server answered with a web page, not with a model's answer")
-    return SseReader()
-
-
-def _events(reader: _Reader, chunk: bytes | None) -> list[SseEvent]:
-    try:
-        return reader.rest() if chunk is None else reader.feed(chunk)
-    except EventTooLarge:
-        message = f"one event of the stream is larger than {MAX_EVENT_BYTES} bytes"
-        raise AttemptFailed("malformed", message) from None
 
 
 def _decode(decoder: Decoder, events: list[SseEvent]) -> tuple[list[Part], Exception | None]:
