@@ -9,13 +9,16 @@ _remit_command() { # COMMAND: its $children and $flags
     kind=
     case "$1" in
     '')
-        children='run resume task policy runs memory tools models auth events completion man' flags='-V --version -h --help'
+        children='run resume replay task policy runs memory tools models auth events completion man' flags='-V --version -h --help'
         ;;
     'run')
         children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --example --record -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        ;;
+    'replay')
+        children='' flags='--live-tools -o --out -C --workspace --output-format -q --quiet -h --help'
         ;;
     'task')
         children='check schema new' flags='-h --help'
@@ -95,7 +98,7 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
         kind='file'
         ;;
-    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
+    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'replay:-o' | 'replay:--out' | 'replay:-C' | 'replay:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
         kind='directory'
         ;;
     'run:-m' | 'run:--model' | 'run:--fallback-model' | 'resume:-m' | 'resume:--model')
@@ -104,7 +107,7 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:--effort')
         kind='= off low medium high max'
         ;;
-    'run:--output-format' | 'resume:--output-format')
+    'run:--output-format' | 'resume:--output-format' | 'replay:--output-format')
         kind='= text json stream-json'
         ;;
     'run:-i' | 'run:--input' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number')
@@ -137,6 +140,9 @@ _remit_operand() { # COMMAND POSITION: its $kind
     'resume:'1)
         kind='run'
         ;;
+    'replay:'1)
+        kind='file'
+        ;;
     'task check:'*)
         kind='file'
         ;;
@@ -168,7 +174,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume task policy runs memory tools models auth events completion man task.5 script policy.5 approvals providers events.7 tools.7'
+        kind='= remit run resume replay task policy runs memory tools models auth events completion man task.5 script policy.5 approvals providers events.7 tools.7'
         ;;
     esac
 }

@@ -7,6 +7,8 @@ function __remit_valued # COMMAND: its flags that take a value
             printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+        case 'replay'
+            printf '%s\n' -o --out -C --workspace --output-format
         case 'task new'
             printf '%s\n' --example
         case 'policy explain'
@@ -95,6 +97,7 @@ end
 complete -c remit -f
 complete -c remit -n '__remit_at 1' -a run -d 'Run a task or a prompt to its verdict.'
 complete -c remit -n '__remit_at 1' -a resume -d 'Go on with a run that stopped. What finished is not repeated.'
+complete -c remit -n '__remit_at 1' -a replay -d 'Play a recorded run again, offline, and compare everything.'
 complete -c remit -n '__remit_at 1' -a task -d 'Check a task file, print its schema, start one from an example.'
 complete -c remit -n '__remit_at 1' -a policy -d 'Check rule files and explain decisions.'
 complete -c remit -n '__remit_at 1' -a runs -d 'List runs and show one.'
@@ -127,7 +130,7 @@ complete -c remit -n '__remit_in run' -s C -l workspace -x -a '(__fish_complete_
 complete -c remit -n '__remit_in run' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A refused call: go on, or end the run with exit code 4.'
 complete -c remit -n '__remit_in run' -l example -x -a 'mixed-docs sales-report' -d 'Run a packaged example.'
-complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the model\'s answers, for -m replay/FILE.'
+complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the run, for remit replay.'
 complete -c remit -n '__remit_in run' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
 complete -c remit -n '__remit_in run' -l max-turns -x -d 'Model requests.'
 complete -c remit -n '__remit_in run' -l max-seconds -x -d 'Wall time in seconds.'
@@ -153,6 +156,13 @@ complete -c remit -n '__remit_in resume' -l max-artifact-bytes -x -d 'Size of on
 complete -c remit -n '__remit_in resume' -l max-artifacts-total-bytes -x -d 'Size of all artifacts together.'
 complete -c remit -n '__remit_in resume' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 resume' -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)'
+complete -c remit -n '__remit_in replay' -l live-tools -d 'Run the tools again and compare their results.'
+complete -c remit -n '__remit_in replay' -s o -l out -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory of this run, artifacts included.'
+complete -c remit -n '__remit_in replay' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'Where live tools run, instead of where they ran.'
+complete -c remit -n '__remit_in replay' -l output-format -x -a 'text json stream-json' -d 'What stdout carries.'
+complete -c remit -n '__remit_in replay' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
+complete -c remit -n '__remit_in replay' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_at 1 replay' -F
 complete -c remit -n '__remit_at 1 task' -a check -d 'Print what is wrong with task files, all of it, or one line for each that is right.'
 complete -c remit -n '__remit_at 1 task' -a schema -d 'Print the JSON Schema of the task file.'
 complete -c remit -n '__remit_at 1 task' -a new -d 'Copy an example into a directory, and print how to run it.'
@@ -230,4 +240,4 @@ complete -c remit -n '__remit_at 1 completion' -x -a 'bash zsh fish'
 complete -c remit -n '__remit_in man' -l roff -d 'Print the source, for man(1) to read.'
 complete -c remit -n '__remit_in man' -l list -d 'List the pages.'
 complete -c remit -n '__remit_in man' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume task policy runs memory tools models auth events completion man task.5 script policy.5 approvals providers events.7 tools.7'
+complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume replay task policy runs memory tools models auth events completion man task.5 script policy.5 approvals providers events.7 tools.7'

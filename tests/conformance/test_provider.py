@@ -36,7 +36,8 @@ from remit.base.messages import (
 from remit.base.redact import Redactor
 from remit.base.spec import Protocol
 from remit.config.load import parse
-from remit.providers.record import RecordingProvider
+from remit.providers.record import Recording, RecordingProvider
+from remit.providers.recording import RecordedModel
 from remit.providers.replay import ReplayProvider
 from remit.providers.scripted import ScriptedProvider
 
@@ -95,7 +96,8 @@ openai = wire("openai")
 @contextmanager
 def recording(question: Request, folder: Path) -> Iterator[tuple[Any, Request]]:
     with openai(question, folder) as (inner, _):
-        yield RecordingProvider(inner, str(folder / "r.jsonl"), Redactor()), question
+        file = Recording(str(folder / "r.jsonl"), Redactor(), [RecordedModel(inner.name, inner.model)])
+        yield RecordingProvider(inner, file), question
 
 
 @contextmanager

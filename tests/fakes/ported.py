@@ -1,6 +1,6 @@
 """`remit run` with another world behind its ports, in a process of its own.
 
-    python ported.py WORLD -t TASK -m MODEL -o DIR [-a APPROVALS]
+    python ported.py WORLD -t TASK -m MODEL -o DIR [-a APPROVALS] [-r RECORDING]
 
 WORLD: `broken` has a follower of the journal that fails, as a fault of ours would; `stuck` fetches pages
 in a thread that never comes back; `paged` has a page for every URL, at the price of one request.
@@ -78,6 +78,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("-m", dest="model")
     parser.add_argument("-o", dest="out")
     parser.add_argument("-a", dest="approvals")
+    parser.add_argument("-r", dest="record")
     options = parser.parse_args(argv)
     watch = Watch()
     catch_signals(watch)
@@ -88,7 +89,7 @@ def main(argv: list[str]) -> None:
     heard = listeners("stream-json", quiet=False, environ=environ, watch=watch)
     ports = wiring.Ports(environ, **WORLDS[options.world])
     watch.begin()
-    leave(drive(wiring.start(spec, settings, options.out, heard, ports), watch))
+    leave(drive(wiring.start(spec, settings, options.out, heard, ports, record=options.record), watch))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,12 @@ from fakes.model_server import Cut, ModelServer, calls, delta, refusal, stream, 
 from fakes.opened import by_name, opened
 from remit.base.errors import EnvironmentFault, Faults, ProviderBusy, UsageFault
 from remit.base.messages import CallBlock, Delta, Message, ResultBlock, RetryPart, TextBlock, ToolSpec, Usage
-from remit.base.redact import REDACTED, Redactor
+from remit.base.redact import REDACTED, KeyGuard, Redactor
 from remit.config.load import parse
-from remit.providers.record import RecordingProvider
-from remit.providers.replay import ReplayProvider, first_difference
+from remit.providers.difference import first_difference
+from remit.providers.record import Recording, RecordingProvider
+from remit.providers.recording import RecordedModel, read_recording
+from remit.providers.replay import ReplayProvider
 from remit.providers.scripted import ScriptedProvider
 
 SECRET = "hunter2-hunter2"
@@ -33,10 +35,20 @@ SECOND = request(
 )
 
 
+def recording(inner: Any, path: Path, redact: Redactor | None = None, **keys: Any) -> RecordingProvider:
+    """The provider, recorded to a file of its own."""
+    file = Recording(str(path), redact or Redactor(), [RecordedModel(inner.name, inner.model)], **keys)
+    return RecordingProvider(inner, file)
+
+
+def scripted(answer: str = "x") -> ScriptedProvider:
+    return ScriptedProvider(parse(f"version: 1\nturns: [{{text: {answer}}}]", "s", "yaml"))
+
+
 def recorded(path: Path, replies: list[Any], *questions: Any, redact: Redactor | None = None) -> Any:
     with ModelServer(replies) as server:
         inner = opened("m", base_url=server.url, timing=Slept().timing)
-        return ask(RecordingProvider(inner, str(path), redact or Redactor()), *questions)
+        return ask(recording(inner, path, redact), *questions)
 
 
 def record_two(path: Path) -> None:
@@ -66,14 +78,14 @@ def test_a_run_taken_up_again_starts_where_its_transcript_stands(tmp_path: Path)
         ({"model": "other"}, "$.model (character 0)", "'m'", "'other'"),
         ({"max_tokens": 51}, "$.max_tokens", "50", "51"),
         ({"max_tokens": None}, "$.max_tokens", "50", "(nothing)"),
-        ({"tools": ()}, "$.tools", '[{"description":"A tool."', "(nothing)"),
+        ({"tools": ()}, "$.tools", '[{"name":"t","description":"A tool."', "(nothing)"),
         (
             {"tools": (ToolSpec("t", "A tool!", TOOL.schema),)},
             "$.tools[0].description (character 6)",
             "'A tool.'",
             "'A tool!'",
         ),
-        ({"tools": (ToolSpec("t", "A tool.", {"x": 1}),)}, "$.tools[0].schema.properties", "token", "(nothing)"),
+        ({"tools": (ToolSpec("t", "A tool.", {"x": 1}),)}, "$.tools[0].schema.type", "object", "(nothing)"),
         ({"messages": (user("ho"),)}, "$.messages[0].content[0].text (character 1)", "'hi'", "'ho'"),
         ({"messages": (user("hi"), user("x"))}, "$.messages[1]", "(nothing)", '"x"'),
     ],
@@ -128,10 +140,20 @@ def test_a_failure_is_recorded_and_played(tmp_path: Path) -> None:
     assert broken.blocks() == [TextBlock("Hel")] and broken.fault is not None and broken.fault.kind == "cut"
 
 
-def test_retries_are_shown_live_and_not_recorded(tmp_path: Path) -> None:
+def test_retries_are_recorded_and_played_without_a_wait(tmp_path: Path) -> None:
     live = recorded(tmp_path / "r.jsonl", [refusal(500), text("ok")], FIRST)
-    assert len(live.of(RetryPart)) == 1
-    assert "retry" not in (tmp_path / "r.jsonl").read_text()
+    played = ask(ReplayProvider(str(tmp_path / "r.jsonl")), FIRST)
+    assert played.of(RetryPart) == live.of(RetryPart) != [] and played.blocks() == [TextBlock("ok")]
+
+
+def test_text_that_never_ended_is_recorded_in_one_piece(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    pieces = (delta({"content": piece}) for piece in ("see hunter2-", "hunter2 an"))
+    live = recorded(path, [stream(*pieces, Cut())], FIRST, redact=Redactor([SECRET]))
+    assert live.fault is not None and live.fault.kind == "cut" and live.blocks() == []
+    played = ask(ReplayProvider(str(path)), FIRST)
+    assert played.fault is not None and played.fault.kind == "cut"
+    assert list(played) == [Delta(0, "text", f"see {REDACTED} an")]
 
 
 def test_secrets_are_redacted_by_value_by_name_and_by_shape(tmp_path: Path) -> None:
@@ -153,26 +175,24 @@ def test_secrets_are_redacted_by_value_by_name_and_by_shape(tmp_path: Path) -> N
 
 def test_an_answer_that_was_left_early_is_not_recorded(tmp_path: Path) -> None:
     async def leave() -> None:
-        with ModelServer([text("a", "b")]) as server:
-            provider = RecordingProvider(opened("m", base_url=server.url), str(tmp_path / "r.jsonl"), Redactor())
+        with ModelServer([text("a", "b"), text("c", "d")]) as server:
+            provider = recording(opened("m", base_url=server.url), tmp_path / "r.jsonl")
+            await hear(provider, FIRST)
             parts = provider.stream(FIRST)
             await anext(parts)
             await parts.aclose()  # type: ignore[attr-defined]
             await provider.close()
 
     asyncio.run(leave())
-    assert ReplayProvider(str(tmp_path / "r.jsonl")).unplayed == 0
+    assert ReplayProvider(str(tmp_path / "r.jsonl")).unplayed == 1
 
 
-def test_a_torn_last_line_does_not_count_and_is_cut_off_by_the_next_recording(tmp_path: Path) -> None:
+def test_a_torn_last_line_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     record_two(path)
     whole = path.read_bytes()
-    torn = whole[: whole.rindex(b"\n", 0, -1) + 50]
-    path.write_bytes(torn)
+    path.write_bytes(whole[: whole.rindex(b"\n", 0, -1) + 50])
     assert ReplayProvider(str(path)).unplayed == 1
-    recorded(path, [text("Seven", ".")], SECOND)
-    assert path.read_bytes() == whole
 
 
 def test_a_recording_survives_a_kill_at_once_after_an_answer(tmp_path: Path) -> None:
@@ -181,11 +201,13 @@ import asyncio, os, signal, sys
 from remit.base.messages import Message, Request, StopPart, TextBlock
 from remit.base.redact import Redactor
 from remit.config.load import parse
-from remit.providers.record import RecordingProvider
+from remit.providers.record import Recording, RecordingProvider
+from remit.providers.recording import RecordedModel
 from remit.providers.scripted import ScriptedProvider
 async def main():
     inner = ScriptedProvider(parse("version: 1\\nturns: [{text: kept}]", "s", "yaml"))
-    async for part in RecordingProvider(inner, sys.argv[1], Redactor()).stream(
+    file = Recording(sys.argv[1], Redactor(), [RecordedModel("scripted", "scripted")])
+    async for part in RecordingProvider(inner, file).stream(
         Request("scripted", "", (Message("user", (TextBlock("hi"),)),))):
         if isinstance(part, StopPart):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -199,14 +221,36 @@ asyncio.run(main())
     ]
 
 
-def test_a_recording_of_another_model_is_not_continued(tmp_path: Path) -> None:
+def test_a_recording_is_never_written_over_or_continued(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     record_two(path)
     before = path.read_bytes()
-    other = ScriptedProvider(parse("version: 1\nturns: [{text: x}]", "s", "yaml"))
-    with pytest.raises(UsageFault, match="recording of openai/m, not of scripted/scripted"):
-        RecordingProvider(other, str(path), Redactor())
+    with pytest.raises(UsageFault, match=f"is there already and holds {len(before)} bytes"):
+        recording(scripted(), path)
     assert path.read_bytes() == before
+
+
+def test_an_empty_file_is_recorded_to(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").touch()
+    ask(recording(scripted(), tmp_path / "r.jsonl"), request(model="scripted"))
+    assert len(read_recording(str(tmp_path / "r.jsonl")).exchanges) == 1
+
+
+@pytest.mark.parametrize("kind", ["a FIFO that is read", "a FIFO", "a directory"])
+def test_what_is_no_file_is_not_recorded_to(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    path.mkdir() if kind == "a directory" else os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if kind == "a FIFO that is read" else -1
+    with pytest.raises(UsageFault, match="the recording cannot be written"):
+        recording(scripted(), path)
+    if reader >= 0:
+        os.close(reader)
+
+
+def test_keys_that_an_answer_gives_back_are_not_recorded(tmp_path: Path) -> None:
+    key = "k" * 20
+    ask(recording(scripted(key), tmp_path / "r.jsonl", guard=KeyGuard([key])), request(model="scripted"))
+    assert key not in (tmp_path / "r.jsonl").read_text()
 
 
 def test_a_recording_belongs_to_its_owner_alone(tmp_path: Path) -> None:
@@ -221,12 +265,10 @@ def test_a_file_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
 
 def test_a_full_disk_ends_the_run_as_one(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    provider = RecordingProvider(
-        ScriptedProvider(parse("version: 1\nturns: [{text: x}]", "s", "yaml")), str(path), Redactor()
-    )
+    provider = recording(scripted(), path)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path) + 10, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
         with pytest.raises(EnvironmentFault, match="cannot be written"):
             ask(provider, request(model="scripted"))
@@ -240,7 +282,11 @@ def test_a_full_disk_ends_the_run_as_one(tmp_path: Path) -> None:
         (b"", "no header"),
         (b'{"remit_recording": 1', "no header"),
         (b"hello\n", "no line of a recording"),
-        (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n', "version 2"),
+        (b'{"remit_recording": 3, "something": "new"}\n', "version 3, this program reads 2"),
+        (b'{"remit_recording": 0, "provider": "p", "model": "m"}\n', "version 0"),
+        (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n{"call": {"key": "k"}}\n', "r.jsonl:2"),
+        (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n{"request": {}, "par\n{}\n', "r.jsonl:2"),
+        (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n' + b"[" * 100_000 + b"\n", "r.jsonl:2"),
         (b'{"remit_recording": 1, "provider": "p", "model": "m"}\n{"parts": []}\n', "r.jsonl:2"),
         (b"\xff\xfe\n", "no line of a recording"),
     ],
@@ -252,7 +298,25 @@ def test_what_is_no_recording(tmp_path: Path, content: bytes, words: str) -> Non
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["none.jsonl", ".", "nul\0"])
-def test_a_recording_that_cannot_be_read(tmp_path: Path, name: str) -> None:
-    with pytest.raises(Faults, match="cannot be read"):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.jsonl", "there is no such file"),
+        (".", "directory"),
+        ("nul\0", "is not a file name"),
+        ("fifo", "not a regular file"),
+    ],
+)
+def test_a_recording_that_cannot_be_read(tmp_path: Path, name: str, words: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(Faults, match=words):
         by_name(f"replay/{tmp_path}/{name}", {})
+
+
+def test_a_recording_of_the_first_version_is_played(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    asked = '{"messages":[{"content":[{"text":"hi","type":"text"}],"role":"user"}],"model":"m","system":"Be brief."}'
+    said = '[{"block":{"text":"ho","type":"text"},"index":0,"type":"block"},{"reason":"end_turn","type":"stop"}]'
+    header = '{"model":"m","provider":"p","remit_recording":1}'
+    path.write_text(f'{header}\n{{"parts":{said},"request":{asked}}}\n')
+    assert ask(ReplayProvider(str(path)), request()).blocks() == [TextBlock("ho")]

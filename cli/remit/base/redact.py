@@ -78,7 +78,8 @@ class Redactor:
                 return self.text(text)
             cleaned = self.data(inner)
             if cleaned != inner:
-                return json.dumps(cleaned, ensure_ascii=False)
+                # As compact as a tool's own result: what is cleaned and spelled again stays as it is.
+                return json.dumps(cleaned, ensure_ascii=False, separators=(",", ":"))
         return self.text(text)
 
 
@@ -121,6 +122,10 @@ class KeyGuard:
     def clean(self, value: Any) -> Any:
         """A Struct without the keys in any of its texts."""
         return msgspec.convert(self._cleaned(msgspec.to_builtins(value)), type(value))
+
+    def data(self, value: Any) -> Any:
+        """JSON builtins without the keys in any of their texts."""
+        return self._cleaned(value)
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):

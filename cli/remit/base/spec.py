@@ -129,6 +129,10 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
     reserve: float | None = None
 
 
+PLAYED = "replay"
+"""In the command of a spec: the recording that is played. Such a run cannot be taken up: it has no model."""
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """workspace: absolute. model: `provider/name`, or "" when none was named. prompt: final, inputs
     filled in and stdin appended. ticks: the tools the model gets. task: path of the task file, or "".
@@ -166,3 +170,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Compaction = Compaction()
     images: tuple[ImageBlock, ...] = ()
     command: dict[str, Any] = {}
+
+    @property
+    def played(self) -> str:
+        """The recording that is played, "" where models are asked."""
+        return str(self.command.get(PLAYED, ""))

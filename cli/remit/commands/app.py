@@ -16,6 +16,7 @@ from remit.base.errors import EXIT_CODES, SIGINT_EXIT, SIGPIPE_EXIT, RemitError
 COMMANDS: dict[str, str] = {
     "run": "Run a task or a prompt to its verdict.",
     "resume": "Go on with a run that stopped.",
+    "replay": "Play a recorded run again, offline.",
     "task": "Check a task file, print its schema, start one from an example.",
     "policy": "Check rule files and explain decisions.",
     "runs": "List runs and show one.",

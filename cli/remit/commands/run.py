@@ -53,7 +53,7 @@ def run(
     on_deny: options.OnDeny = None,
     example: Annotated[str | None, typer.Option("--example", metavar="NAME", help="Run a packaged example.")] = None,
     record: Annotated[
-        str | None, typer.Option("--record", metavar="FILE", help="Record the model's answers, for -m replay/FILE.")
+        str | None, typer.Option("--record", metavar="FILE", help="Record the run, for remit replay.")
     ] = None,
     quiet: options.Quiet = False,
     max_turns: options.MaxTurns = None,

@@ -90,7 +90,7 @@ def build_result(
         spent={**state.ledger.spent(), "seconds": round(seconds, 3)},
         run_id=run_id,
         run_dir=run_dir,
-        resumable=verdict in RESUMABLE,
+        resumable=verdict in RESUMABLE and not spec.played,
         stdin=spec.stdin,
         resets_at=error.reset_at if isinstance(error, ProviderBusy) else "",
     )

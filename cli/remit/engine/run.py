@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from remit.base.calls import Outcome, err
-from remit.base.errors import ErrorCode, ProviderFault, RemitError, Stopped
+from remit.base.errors import ErrorCode, ProviderFault, RemitError
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, Recorded
 from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
@@ -30,7 +30,8 @@ MAX_EMPTY_ANSWERS = 2
 
 
 class Run:
-    """Takes one prompt from where the state stands to its result."""
+    """Takes one prompt from where the state stands to its result. verified: has the last word on how it
+    ended, None: done."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Run:
         recorder: Recorder,
         init: Init,
         notices: Sequence[Notice] = (),
+        verified: Callable[[RemitError | None], RemitError | None] = lambda error: error,
     ) -> None:
         self._spec = spec
         self._providers = providers
@@ -53,13 +55,14 @@ class Run:
         self._recorder = recorder
         self._init = init
         self._notices = notices
+        self._verified = verified
         self._began = recorder.clock.monotonic()
         self._before = recorder.state.elapsed
         self._task: asyncio.Task[None] | None = None
-        self._stop: Stopped | None = None
+        self._stop: RemitError | None = None
 
-    def stop(self, reason: Stopped) -> None:
-        """End the run cleanly, from a signal handler of the loop. The first reason counts."""
+    def stop(self, reason: RemitError) -> None:
+        """End the run cleanly where it stands, from within the loop. The first reason counts."""
         self._stop = self._stop or reason
         if self._task is not None:
             self._task.cancel()
@@ -78,7 +81,7 @@ class Run:
     async def go(self) -> Result:
         """Run to the end. Never raises for anything that happens on the way."""
         self._task = asyncio.create_task(self._work())
-        return self._end(await self._outcome(self._task))
+        return self._end(self._verified(await self._outcome(self._task)))
 
     async def _outcome(self, task: asyncio.Task[None]) -> RemitError | None:
         """How the prompt ended: the one value that result line and exit code derive from."""

@@ -1,16 +1,31 @@
-"""Writes down what another provider is asked and answers."""
+"""Writes down a run as it happens: what its models are asked and answer, and what becomes of its calls."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+import stat
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, cast
 
-from remit.base.errors import EnvironmentFault, ProviderFault, UsageFault
-from remit.base.messages import Delta, Part, Request, RetryPart, StopPart
-from remit.base.redact import Redactor
-from remit.providers.recording import exchange_line, header_line, read_recording, whole_bytes
+import msgspec
+
+from remit import __version__
+from remit.base.errors import EnvironmentFault, PreflightFault, ProviderFault, UsageFault
+from remit.base.messages import Part, Request, StopPart
+from remit.base.records import Answered, CallChecked, CallSettled, PromptEnded, Record, RunStarted, Spent
+from remit.base.redact import KeyGuard, Redactor
+from remit.providers.recording import (
+    VERSION,
+    Header,
+    RecordedCall,
+    RecordedEnd,
+    RecordedError,
+    RecordedModel,
+    canonical,
+    encode,
+    kept,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -18,71 +33,178 @@ if TYPE_CHECKING:
     from remit.base.ports import Provider
 
 
-class RecordingProvider:
-    """`inner`, with every finished exchange appended to the file at `path`.
+class Recording:
+    """The file at `path`, new or empty, that one run is written to. It follows the journal, which tells it of
+    the run's spec, calls and end; the models' exchanges are handed to it.
 
-    An exchange is on disk before its StopPart is given out, or its error raised; one that was
-    stopped in between is not recorded. A file that holds a recording is continued, a torn last line
-    cut off first. redact: knows the secrets of this process."""
+    models: those of the run. home, own: what its rules went by. redact: knows the secrets of this process;
+    guard: the keys of its models. Raises UsageFault when the file cannot be written or holds something."""
 
-    def __init__(self, inner: Provider, path: str, redact: Redactor) -> None:
-        self._inner = inner
+    def __init__(
+        self,
+        path: str,
+        redact: Redactor,
+        models: Sequence[RecordedModel],
+        *,
+        home: str = "",
+        own: Sequence[str] = (),
+        guard: KeyGuard | None = None,
+    ) -> None:
         self._path = path
         self._redact = redact
+        self._guard = guard or KeyGuard()
+        self._header = Header(
+            VERSION, models[0].provider, models[0].model, __version__, tuple(models), home=home, own=tuple(own)
+        )
+        self._begun = False
+        self._open_calls: dict[str, RecordedCall] = {}
+        self._network_requests = 0
+        self._file = _opened(path)
+
+    def __call__(self, record: Record) -> None:
+        """Hear of a journaled record. Raises EnvironmentFault."""
+        match record:
+            case RunStarted():
+                self._begin(msgspec.structs.replace(self._header, started=record.started, spec=record.spec))
+            case Answered():
+                keys = ((f"t{record.turn}.c{index}", call) for index, call in enumerate(record.message.calls(), 1))
+                self._open_calls = {key: RecordedCall(key=key, id=call.id, tool=call.tool) for key, call in keys}
+            case CallChecked():
+                self._open_calls[record.key] = _judged(record)
+            case CallSettled():
+                self._settled(record)
+            case Spent(limit="network_requests"):
+                self._network_requests += int(record.amount)
+            case PromptEnded():
+                self._end(record)
+
+    def exchange(
+        self, model: str, request: Request, parts: Sequence[Part], fault: ProviderFault | PreflightFault | None
+    ) -> None:
+        """A question to `provider/model` and what came of it, on disk when this returns. Raises EnvironmentFault."""
+        self._begin(self._header)
+        line: dict[str, Any] = {"model": model, "parts": [msgspec.to_builtins(part) for part in kept(parts)]}
+        if fault is not None:
+            line["error"] = msgspec.to_builtins(RecordedError.of(fault))
+        self._append({**self._redact.data(line), "request": canonical(request, self._redact)})
+        self._sync()
+
+    def close(self) -> None:
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+    def _begin(self, header: Header) -> None:
+        if not self._begun:
+            self._begun = True
+            self._append(self._redact.data(msgspec.to_builtins(header)))
+            self._sync()
+
+    def _settled(self, record: CallSettled) -> None:
+        call = self._open_calls.pop(record.key, None) or RecordedCall(key=record.key, id=record.id, tool=record.tool)
+        # What the model is shown is the content: the outcome need not say it again.
+        outcome = msgspec.structs.replace(record.outcome, text="")
+        requests, self._network_requests = self._network_requests, 0
+        self._call(msgspec.structs.replace(call, outcome=outcome, content=record.content, network_requests=requests))
+
+    def _call(self, call: RecordedCall) -> None:
+        self._append({"call": self._redact.data(msgspec.to_builtins(call))})
+
+    def _end(self, record: PromptEnded) -> None:
+        """The result is told already when this is heard: a disk that is full now takes nothing from it."""
+        result = record.result
+        end = RecordedEnd(
+            record.verdict,
+            record.exit_code,
+            result.get("error_kind", ""),
+            tuple(result.get("errors", ())),
+            tuple(result.get("unmet", ())),
+        )
+        with suppress(EnvironmentFault):
+            for call in self._open_calls.values():
+                self._call(call)
+            self._append({"end": self._redact.data(msgspec.to_builtins(end))})
+            self._sync()
+
+    def _append(self, line: dict[str, Any]) -> None:
+        raw = encode(line)
+        if self._guard.finds(raw):
+            raw = encode(self._guard.data(line))
+        view = memoryview(raw + b"\n")
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError as problem:
+            raise self._unwritable(problem) from None
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file)
+        except OSError as problem:
+            raise self._unwritable(problem) from None
+
+    def _unwritable(self, problem: OSError) -> EnvironmentFault:
+        return EnvironmentFault(f"the recording cannot be written: {problem.strerror}", where=self._path)
+
+
+def _opened(path: str) -> int:
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise UsageFault(f"the recording cannot be written: {reason}", where=path) from None
+    found = os.fstat(file)
+    if stat.S_ISREG(found.st_mode) and not found.st_size:
+        return file
+    os.close(file)
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageFault("the recording cannot be written: this is not a regular file", where=path)
+    what = f"the file is there already and holds {found.st_size} bytes; a recording is of one run, from its start"
+    raise UsageFault(what, where=path, hint="record to another file")
+
+
+def _judged(record: CallChecked) -> RecordedCall:
+    return RecordedCall(
+        key=record.key,
+        id=record.id,
+        tool=record.tool,
+        resources=record.resources,
+        allowed=record.allowed,
+        decision=record.decision,
+        approval=record.approval,
+    )
+
+
+class RecordingProvider:
+    """`inner`, with every finished exchange written to the recording.
+
+    An exchange is on disk before its StopPart is given out, or its error raised; one that was
+    stopped in between is not recorded."""
+
+    def __init__(self, inner: Provider, recording: Recording) -> None:
+        self._inner = inner
+        self._recording = recording
         self.name = inner.name
         self.model = inner.model
         self.key_source = inner.key_source
-        self._file = self._open()
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         """As the inner provider. Raises EnvironmentFault when the recording cannot be written."""
         parts: list[Part] = []
+        asked = f"{self.name}/{self.model}"
         inner = cast("AsyncGenerator[Part, None]", self._inner.stream(request))
         try:
             async with aclosing(inner) as stream:
                 async for part in stream:
-                    if not isinstance(part, (Delta, RetryPart)):
-                        parts.append(part)
+                    parts.append(part)
                     if not isinstance(part, StopPart):
                         yield part
-        except ProviderFault as fault:
-            self._append(exchange_line(request, parts, fault, self._redact))
+        except (ProviderFault, PreflightFault) as fault:
+            self._recording.exchange(asked, request, parts, fault)
             raise
-        self._append(exchange_line(request, parts, None, self._redact))
+        self._recording.exchange(asked, request, parts, None)
         if parts and isinstance(parts[-1], StopPart):
             yield parts[-1]
 
     async def close(self) -> None:
-        file, self._file = self._file, -1
-        if file >= 0:
-            os.close(file)
         await self._inner.close()
-
-    def _open(self) -> int:
-        try:
-            size = whole_bytes(self._path)
-            if size:
-                self._check_header()
-            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            os.ftruncate(file, size)
-        except OSError as problem:
-            raise UsageFault(f"the recording cannot be written: {problem.strerror}", where=self._path) from None
-        if not size:
-            self._file = file
-            self._append(header_line(self.name, self.model))
-        return file
-
-    def _check_header(self) -> None:
-        header = read_recording(self._path)[0]
-        if (header.provider, header.model) != (self.name, self.model):
-            what = f"the file holds a recording of {header.provider}/{header.model}, not of {self.name}/{self.model}"
-            raise UsageFault(what, where=self._path, hint="record to another file")
-
-    def _append(self, line: bytes) -> None:
-        try:
-            view = memoryview(line)
-            while view:
-                view = view[os.write(self._file, view) :]
-            os.fsync(self._file)
-        except OSError as problem:
-            raise EnvironmentFault(f"the recording cannot be written: {problem.strerror}", where=self._path) from None

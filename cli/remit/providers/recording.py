@@ -1,69 +1,154 @@
-"""The file of a recorded run: JSON lines, a header and one line an exchange.
+"""The file of a recorded run: JSON lines in the order in which things happened.
 
-`{"remit_recording": 1, "provider", "model"}`, then `{"request": ..., "parts": [...]}` or
-`{"request": ..., "parts": [...], "error": {...}}`. Requests and parts are `base.messages` as JSON with
-sorted keys and without secrets. Live deltas and retries are left out: the blocks say the same, and a
-secret that arrives in two pieces could not be found in deltas.
+First the header: `{"remit_recording": 2, "version", "provider", "model", "models", "started", "home", "own",
+"spec"}`. Then, for each question to a model, `{"model", "request", "parts", "error"?}`, and for each call,
+checks of the task included, `{"call": {...}}` as `RecordedCall` has it. Last `{"end": {...}}`, which a run
+that was killed does not get to write.
+
+Requests and parts are `base.messages` as JSON, and no line holds secrets that are known. Live deltas
+are left out, but for the text of a block that never ended: the blocks say the same, and a secret that arrives
+in two pieces could not be found in deltas. Version 1 holds only questions and answers.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from remit.base.errors import Fault, Faults, ProviderBusy, ProviderFault
-from remit.base.messages import BlockPart, Part, Request, StopPart, UsagePart
+from remit.base.calls import Decision, Outcome
+from remit.base.errors import Fault, Faults, PreflightFault, ProviderBusy, ProviderFault
+from remit.base.messages import BlockPart, Delta, Part, Request
 from remit.base.redact import Redactor
+from remit.base.resources import Resource
+from remit.base.spec import Price
+from remit.config.load import read_bytes
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
 
-KeptPart = BlockPart | UsagePart | StopPart
+
+class RecordedModel(msgspec.Struct, frozen=True):
+    """A model of the run, in the order in which they are asked. provider, model: the provider's own names.
+    price, metered: what its answers cost."""
+
+    provider: str
+    model: str
+    price: Price | None = None
+    metered: bool = True
+
+    @property
+    def id(self) -> str:
+        return f"{self.provider}/{self.model}"
 
 
-class Header(msgspec.Struct, frozen=True):
+class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+    """provider, model: of the model that was asked first. version: of the program. started: Unix seconds.
+    home, own: the user's home directory and the places of remit itself, which the rules went by.
+    spec: the RunSpec as builtins, None where no run was recorded but only a provider."""
+
     remit_recording: int
     provider: str
     model: str
+    version: str = ""
+    models: tuple[RecordedModel, ...] = ()
+    started: float = 0.0
+    home: str = ""
+    own: tuple[str, ...] = ()
+    spec: dict[str, Any] | None = None
 
 
 class RecordedError(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How an exchange failed: a ProviderFault, or a ProviderBusy where `busy`."""
+    """How an exchange failed: a ProviderFault, or a ProviderBusy where `busy`, a PreflightFault where `preflight`."""
 
     what: str
     kind: str
     hint: str = ""
+    where: str = ""
     busy: bool = False
+    preflight: bool = False
     reset_at: str = ""
 
     @classmethod
-    def of(cls, fault: ProviderFault) -> RecordedError:
-        busy = isinstance(fault, ProviderBusy)
-        return cls(fault.what, fault.kind, fault.hint, busy, fault.reset_at if isinstance(fault, ProviderBusy) else "")
+    def of(cls, fault: ProviderFault | PreflightFault) -> RecordedError:
+        return cls(
+            fault.what,
+            fault.kind,
+            fault.hint,
+            fault.where,
+            isinstance(fault, ProviderBusy),
+            isinstance(fault, PreflightFault),
+            fault.reset_at if isinstance(fault, ProviderBusy) else "",
+        )
 
-    def fault(self) -> ProviderFault:
-        if self.busy:
-            return ProviderBusy(self.what, hint=self.hint, kind=self.kind, reset_at=self.reset_at)
-        return ProviderFault(self.what, hint=self.hint, kind=self.kind)
+    def fault(self) -> ProviderFault | PreflightFault:
+        if self.preflight:
+            return PreflightFault(self.what, where=self.where, hint=self.hint, kind=self.kind)
+        if not self.busy:
+            return ProviderFault(self.what, where=self.where, hint=self.hint, kind=self.kind)
+        busy = ProviderBusy(self.what, hint=self.hint, kind=self.kind, reset_at=self.reset_at)
+        busy.where = self.where
+        return busy
 
 
-class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """request: canonical, as `canonical` makes it."""
+class Exchange(msgspec.Struct, frozen=True):
+    """request: canonical, as `canonical` makes it. model: `provider/model` that was asked, "" in version 1.
+    line: where it stands in the file."""
 
     request: dict[str, Any]
-    parts: tuple[KeptPart, ...] = ()
+    parts: tuple[Part, ...] = ()
     error: RecordedError | None = None
+    model: str = ""
+    line: int = 0
 
     def answers(self) -> int:
         """How many answers of the model its request holds."""
         return sum(message.get("role") == "assistant" for message in self.request.get("messages", ()))
 
 
-_encoder = msgspec.json.Encoder(order="sorted")
+class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What became of a call. decision None: no rule was asked, because its arguments make no sense or it was
+    not run for another reason. outcome None: the run ended before the call did. content: what the model is
+    shown. network_requests: charged since the call before it was settled."""
+
+    key: str
+    id: str
+    tool: str
+    resources: tuple[Resource, ...] = ()
+    allowed: bool = False
+    decision: Decision | None = None
+    approval: str = ""
+    outcome: Outcome | None = None
+    content: str = ""
+    network_requests: int = 0
+
+
+class RecordedEnd(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the run ended: verdict, exit code and kind of the result, what was said, and what did not hold."""
+
+    verdict: str
+    exit_code: int
+    kind: str = ""
+    errors: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+
+
+class RecordedRun(msgspec.Struct, frozen=True):
+    """A recording as it was read. calls: by key. lines: where each of them stands. end None: it was killed."""
+
+    path: str
+    header: Header
+    exchanges: list[Exchange]
+    calls: dict[str, RecordedCall]
+    lines: dict[str, int]
+    end: RecordedEnd | None
+
+
+encode = msgspec.json.Encoder().encode
+"""In the order in which keys stand: that of the tools in a spec is the one the model is told."""
 
 
 def canonical(request: Request, redact: Redactor) -> dict[str, Any]:
@@ -76,45 +161,77 @@ def canonical(request: Request, redact: Redactor) -> dict[str, Any]:
     return cleaned
 
 
-def header_line(provider: str, model: str) -> bytes:
-    return _encoder.encode(Header(VERSION, provider, model)) + b"\n"
+def kept(parts: Sequence[Part]) -> list[Part]:
+    """The parts that a recording holds. Text whose block never ended stands behind them, in one piece."""
+    begun: dict[int, list[str]] = {}
+    whole: list[Part] = []
+    for part in parts:
+        if isinstance(part, Delta):
+            begun.setdefault(part.index, []).append(part.text if part.kind == "text" else "")
+            continue
+        if isinstance(part, BlockPart):
+            begun.pop(part.index, None)
+        whole.append(part)
+    texts = ((index, "".join(pieces)) for index, pieces in sorted(begun.items()))
+    return whole + [Delta(index, "text", text) for index, text in texts if text]
 
 
-def exchange_line(request: Request, parts: Sequence[Part], error: ProviderFault | None, redact: Redactor) -> bytes:
-    kept = [msgspec.to_builtins(part) for part in parts if isinstance(part, KeptPart)]
-    line: dict[str, Any] = {"request": canonical(request, redact), "parts": redact.data(kept)}
-    if error is not None:
-        line["error"] = redact.data(msgspec.to_builtins(RecordedError.of(error)))
-    return _encoder.encode(line) + b"\n"
+# -- reading -----------------------------------------------------------------------------------
 
 
-def read_recording(path: str) -> tuple[Header, list[Exchange]]:
+class _Mark(msgspec.Struct, frozen=True):
+    remit_recording: int
+
+
+class _Line(msgspec.Struct, frozen=True):
+    request: dict[str, Any] | None = None
+    parts: tuple[Part, ...] = ()
+    error: RecordedError | None = None
+    model: str = ""
+    call: RecordedCall | None = None
+    end: RecordedEnd | None = None
+
+
+def read_recording(path: str) -> RecordedRun:
     """A recording. A last line that no newline ends was cut by a kill and does not count. Raises Faults."""
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().split(b"\n")[:-1]
-    except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise Faults([Fault(f"the recording cannot be read: {reason}", path)]) from None
+    lines = _whole_lines(path)
     if not lines:
         raise Faults([Fault("this is no recording: it has no header", path)])
-    header = _decode_line(lines[0], Header, path, 1)
-    if header.remit_recording != VERSION:
-        message = f"the recording is of version {header.remit_recording}, this program reads {VERSION}"
-        raise Faults([Fault(message, f"{path}:1", "record it again")])
-    return header, [_decode_line(line, Exchange, path, number) for number, line in enumerate(lines[1:], 2)]
+    version = _decode(lines[0], _Mark, path, 1).remit_recording
+    if version not in READABLE:
+        message = f"the recording is of version {version}, this program reads {VERSION} and older"
+        raise Faults([Fault(message, f"{path}:1", "play it with the remit that wrote it, or record it again")])
+    run = RecordedRun(path, _decode(lines[0], Header, path, 1), [], {}, {}, None)
+    for number, raw in enumerate(lines[1:], 2):
+        if run.end is not None:
+            raise Faults([Fault("the recording goes on after its end", f"{path}:{number}", "record it again")])
+        run = _with_line(run, _decode(raw, _Line, path, number), number)
+    return run
 
 
-def whole_bytes(path: str) -> int:
-    """How much of a recording is whole lines; 0 where there is no file."""
-    if not os.path.exists(path):
-        return 0
-    with open(path, "rb") as file:
-        return file.read().rfind(b"\n") + 1
+def _whole_lines(path: str) -> list[bytes]:
+    raw = read_bytes(path, None)
+    return raw.split(b"\n")[:-1]
 
 
-def _decode_line(line: bytes, kind: type[T], path: str, number: int) -> T:
+def _with_line(run: RecordedRun, line: _Line, number: int) -> RecordedRun:
+    kinds = [each for each in (line.request, line.call, line.end) if each is not None]
+    where = f"{run.path}:{number}"
+    if len(kinds) != 1:
+        raise Faults([Fault("this is no line of a recording: it is neither exchange, call nor end", where)])
+    if line.request is not None:
+        run.exchanges.append(Exchange(line.request, line.parts, line.error, line.model, number))
+    if line.call is not None:
+        if line.call.key in run.calls:
+            first = run.lines[line.call.key]
+            raise Faults([Fault(f"the call {line.call.key} stands in line {first} already", where, "record it again")])
+        run.calls[line.call.key], run.lines[line.call.key] = line.call, number
+    return msgspec.structs.replace(run, end=line.end) if line.end is not None else run
+
+
+def _decode(line: bytes, kind: type[T], path: str, number: int) -> T:
     try:
         return msgspec.json.decode(line, type=kind)
-    except msgspec.DecodeError as problem:
-        raise Faults([Fault(f"this is no line of a recording: {problem}", f"{path}:{number}")]) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        where = f"{path}:{number}"
+        raise Faults([Fault(f"this is no line of a recording: {problem}", where)]) from None

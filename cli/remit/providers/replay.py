@@ -1,21 +1,19 @@
-"""A model that answers from a recording, and only to the very requests that were recorded."""
+"""Models that answer from a recording, and only to the very requests that were recorded."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import msgspec
-
-from remit.base.errors import ProviderFault
+from remit.base.errors import ProviderFault, RemitError
 from remit.base.messages import BlockPart, CallBlock, Delta, Part, Request, TextBlock
 from remit.base.redact import Redactor, is_secret_name
+from remit.providers.difference import first_difference
 from remit.providers.opening import Opening
-from remit.providers.recording import Exchange, canonical, read_recording
+from remit.providers.recording import Exchange, RecordedRun, canonical, read_recording
 
 NAME = "replay"
-_AROUND = 40
-_encode = msgspec.json.Encoder(order="sorted").encode
+HINT = "replay compares everything the model would be sent; record again if the change is meant"
 
 
 def open_provider(opening: Opening) -> ReplayProvider:
@@ -27,34 +25,32 @@ def _secrets(opening: Opening) -> list[str]:
     return [value for name, value in opening.environ.items() if is_secret_name(name)]
 
 
-class ReplayProvider:
-    """Strict and offline. redact: has to know the secrets that the recording one knew, where they
-    still occur in requests."""
+class Tape:
+    """The exchanges of a recording, played one after the other. redact: has to know the secrets that the
+    recording one knew, where they still occur in requests. over: what to raise when one more is asked for
+    than there are."""
 
-    name = NAME
-    key_source = "none"
-
-    def __init__(self, path: str, redact: Redactor | None = None) -> None:
-        header, self._exchanges = read_recording(path)
-        self.model = header.model
-        self._path = path
-        self._redact = redact or Redactor()
+    def __init__(self, run: RecordedRun, redact: Redactor, over: Callable[[str], RemitError]) -> None:
+        self._run = run
+        self._redact = redact
+        self._over = over
         self._next: int | None = None
 
     @property
-    def unplayed(self) -> int:
-        """Exchanges after the last one asked for: not 0 means that the run ended earlier than the recorded one."""
-        return len(self._exchanges) - (self._next or 0)
+    def left(self) -> int:
+        """Exchanges that were not asked for yet."""
+        return len(self._run.exchanges) - (self._next or 0)
 
-    async def stream(self, request: Request) -> AsyncIterator[Part]:
-        """Raises ProviderFault(replay) with the first difference; the recorded error where there is one."""
+    async def play(self, request: Request, model: str = "") -> AsyncIterator[Part]:
+        """model: `provider/model` that is asked, where that is compared as well. Raises ProviderFault(replay)
+        with the first difference; the recorded error where there is one."""
         asked = canonical(request, self._redact)
         due = self._due(asked)
-        if due >= len(self._exchanges):
-            what = f"the recording ends after {len(self._exchanges)} exchanges, and the run asks for one more"
-            raise ProviderFault(what, where=self._path, kind="replay", hint="the recorded run was stopped there")
-        exchange = self._exchanges[due]
-        self._check(exchange, asked, due)
+        exchanges = self._run.exchanges
+        if due >= len(exchanges):
+            raise self._over(f"the recording ends after {len(exchanges)} exchanges, and the run asks for one more")
+        exchange = exchanges[due]
+        self._check(exchange, asked, model, due)
         self._next = due + 1
         for part in exchange.parts:
             if isinstance(part, BlockPart):
@@ -63,23 +59,70 @@ class ReplayProvider:
         if exchange.error is not None:
             raise exchange.error.fault()
 
-    async def close(self) -> None:
-        """There is nothing to close."""
-
     def _due(self, asked: dict[str, Any]) -> int:
         """One after the other; a run taken up by another process starts where its transcript stands."""
         if self._next is not None:
             return self._next
         answers = Exchange(asked).answers()
-        fitting = (i for i, exchange in enumerate(self._exchanges) if exchange.answers() >= answers)
-        return next(fitting, len(self._exchanges))
+        fitting = (i for i, exchange in enumerate(self._run.exchanges) if exchange.answers() >= answers)
+        return next(fitting, len(self._run.exchanges))
 
-    def _check(self, exchange: Exchange, asked: dict[str, Any], index: int) -> None:
+    def _check(self, exchange: Exchange, asked: dict[str, Any], model: str, index: int) -> None:
         difference = first_difference(exchange.request, asked)
         if difference:
+            # A secret of this process may have been a plain word to the recording one.
+            difference = first_difference(self._redact.data(exchange.request), asked)
+        if not difference and model and exchange.model != model:
+            difference = first_difference({"provider/model": exchange.model}, {"provider/model": model})
+        if difference:
             what = f"request {index + 1} is not the recorded one\n{difference}"
-            hint = "replay compares everything the model would be sent; record again if the change is meant"
-            raise ProviderFault(what, where=f"{self._path}:{index + 2}", kind="replay", hint=hint)
+            raise ProviderFault(what, where=f"{self._run.path}:{exchange.line}", kind="replay", hint=HINT)
+
+
+class ReplayProvider:
+    """A recording as the model of a run with a task and tools of its own. Strict and offline."""
+
+    name = NAME
+    key_source = "none"
+
+    def __init__(self, path: str, redact: Redactor | None = None) -> None:
+        run = read_recording(path)
+        self.model = run.header.model
+        self._path = path
+        self._tape = Tape(run, redact or Redactor(), self._over)
+
+    @property
+    def unplayed(self) -> int:
+        """Exchanges after the last one asked for: not 0 means that the run ended earlier than the recorded one."""
+        return self._tape.left
+
+    def stream(self, request: Request) -> AsyncIterator[Part]:
+        """As `Tape.play`."""
+        return self._tape.play(request)
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+    def _over(self, what: str) -> RemitError:
+        return ProviderFault(what, where=self._path, kind="replay", hint="the recorded run was stopped there")
+
+
+class PlayedModel:
+    """One of the models of a recorded run, under the name it had."""
+
+    key_source = "none"
+
+    def __init__(self, tape: Tape, name: str, model: str) -> None:
+        self.name = name
+        self.model = model
+        self._tape = tape
+
+    def stream(self, request: Request) -> AsyncIterator[Part]:
+        """As `Tape.play`; it has to be this model's turn."""
+        return self._tape.play(request, f"{self.name}/{self.model}")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
 
 
 def _delta(part: BlockPart) -> Delta:
@@ -87,59 +130,3 @@ def _delta(part: BlockPart) -> Delta:
     if isinstance(block, CallBlock):
         return Delta(part.index, "call", block.arguments, block.id, block.tool)
     return Delta(part.index, "text" if isinstance(block, TextBlock) else "thinking", block.text)
-
-
-def first_difference(recorded: Any, now: Any) -> str:
-    """The first place where two JSON values differ, with both, as a small diff; "" when they are equal."""
-    # As text, since to Python 1, 1.0 and True are equal.
-    found = None if _encode(recorded) == _encode(now) else _find(recorded, now, "$")
-    if found is None:
-        return ""
-    path, left, right = found
-    return f"  at {path}\n- recorded: {left}\n+ now:      {right}"
-
-
-def _find(recorded: Any, now: Any, path: str) -> tuple[str, str, str] | None:
-    if type(recorded) is not type(now) or not isinstance(recorded, (dict, list, str)):
-        same = type(recorded) is type(now) and recorded == now
-        return None if same else (path, _show(recorded), _show(now))
-    if isinstance(recorded, str):
-        return None if recorded == now else _find_in_text(recorded, now, path)
-    if isinstance(recorded, dict):
-        return _find_in_mapping(recorded, now, path)
-    for index, (left, right) in enumerate(zip(recorded, now, strict=False)):
-        if found := _find(left, right, f"{path}[{index}]"):
-            return found
-    if len(recorded) == len(now):
-        return None
-    at = min(len(recorded), len(now))
-    extra = _show(recorded[at]) if at < len(recorded) else "(nothing)", _show(now[at]) if at < len(now) else "(nothing)"
-    return f"{path}[{at}]", *extra
-
-
-def _find_in_mapping(recorded: dict[str, Any], now: dict[str, Any], path: str) -> tuple[str, str, str] | None:
-    for key in [*recorded, *(key for key in now if key not in recorded)]:
-        place = f"{path}.{key}"
-        if key not in now:
-            return place, _show(recorded[key]), "(nothing)"
-        if key not in recorded:
-            return place, "(nothing)", _show(now[key])
-        if found := _find(recorded[key], now[key], place):
-            return found
-    return None
-
-
-def _find_in_text(recorded: str, now: str, path: str) -> tuple[str, str, str]:
-    shorter = min(len(recorded), len(now))
-    at = next((i for i in range(shorter) if recorded[i] != now[i]), shorter)
-    return f"{path} (character {at})", _window(recorded, at), _window(now, at)
-
-
-def _window(text: str, at: int) -> str:
-    start, end = max(0, at - _AROUND), at + _AROUND
-    return f"{'...' if start else ''}{text[start:end]!r}{'...' if end < len(text) else ''}"
-
-
-def _show(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 2 * _AROUND else f"{text[: 2 * _AROUND]}..."

@@ -35,7 +35,7 @@ class RunWorld(WorkspaceWorld):
 
 
 class Hands:
-    """Builds the grants of a call from exactly the resources policy saw."""
+    """Builds the grants of a call from exactly the resources policy saw. root None: no call gets files."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Hands:
         settings: Settings,
         directory: RunDir,
         policy: Policy,
-        root: Root,
+        root: Root | None,
         recorder: Recorder,
         ports: Ports,
     ) -> None:
@@ -64,8 +64,8 @@ class Hands:
         self._call_ids[call.key] = call.id
         kinds = {resource.kind for resource in resources}
         context = CallContext(call.key, tool.name)
-        if kinds & {"path", "tree"}:
-            context.granted_files = self._files(tool, resources, approved)
+        if kinds & {"path", "tree"} and self._root is not None:
+            context.granted_files = self._files(self._root, tool, resources, approved)
         if "url" in kinds:
             context.granted_web = self._fetch(tool, resources, approved)
         if "artifact" in kinds:
@@ -77,13 +77,13 @@ class Hands:
             context.granted_process = self._process(resources)
         return context
 
-    def _files(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
+    def _files(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.workspace.grant import FilesGrant
 
         def allowed(entry: Resource) -> bool:
             return self._policy.entry_allowed(tool.name, Effect.READ, entry, approved)
 
-        return FilesGrant(self._root, resources, allowed)
+        return FilesGrant(root, resources, allowed)
 
     def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.net.client import WebClient, WebGrant

@@ -36,9 +36,16 @@ class Offer(msgspec.Struct, frozen=True):
 
 def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()) -> RuleSet:
     """The rule set of a run. run_files: what the run itself keeps on disk, absolute. Raises Faults."""
-    home = environ.get("HOME") or os.path.expanduser("~")
-    own = (settings.state_dir, settings.config_dir, *run_files)
+    home, own = standing(settings, environ, run_files)
     return load_policy(spec, registry.tool_effects(), home=home, own=own)
+
+
+def standing(
+    settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """The user's home directory, and what belongs to remit itself: places that rules go by, absolute."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return home, (settings.state_dir, settings.config_dir, *run_files)
 
 
 def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,7 @@ from remit import __version__
 from remit.base.calls import Call, RuleRef
 from remit.base.errors import RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
-from remit.base.ports import Provider
+from remit.base.ports import Provider, World
 from remit.base.records import PromptEnded, Record, RunResumed, RunStarted
 from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
@@ -36,10 +36,13 @@ from remit.store.journal import FileJournal, read_journal
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
+from remit.tools.contract import Tool
+from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.models import batch_bytes, effort_notices, open_models
-from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools
+from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools, standing
 from remit.wiring.ports import Listeners, Ports, SystemClock
+from remit.wiring.status import StatusFollower
 from remit.workspace.root import Root
 
 
@@ -68,12 +71,30 @@ def start(
     """A new run, everything checked that can be known before the model is asked.
 
     Raises UsageFault (rules, approvals, directory), PreflightFault (model, key, price, workspace)."""
-    parts = _preflight(spec, settings, ports, record, out)
+    return begin(spec, settings, out, _preflight(spec, settings, ports, record, out), listeners, ports)
+
+
+def begin(
+    spec: RunSpec,
+    settings: Settings,
+    out: str | None,
+    parts: Parts,
+    listeners: Listeners,
+    ports: Ports,
+    *,
+    model: str = "",
+) -> ReadyRun:
+    """A new run of these parts. model: as the list of runs shows it, where that is not the spec's."""
     started = ports.clock.now()
     directory = RunDir.create(out, settings.state_dir, new_run_id(ports.clock, ports.random_bytes), started=started)
     session_id = ports.new_uuid()
     directory.update(
-        session_id=session_id, name=spec.name, task=spec.task, model=spec.model, started=started, pid=os.getpid()
+        session_id=session_id,
+        name=spec.name,
+        task=spec.task,
+        model=model or spec.model,
+        started=started,
+        pid=os.getpid(),
     )
     plain = msgspec.to_builtins(spec)
     first = RunStarted(directory.run_id, session_id, __version__, started, _digest(plain), plain)
@@ -91,6 +112,9 @@ def resume(
     run was started with. Raises UsageFault when there is nothing to go on with."""
     records, _ = read_journal(directory.journal_path)
     old = journaled_spec(records, directory.path)
+    if old.played:
+        what = f"run {directory.run_id} played a recording, so that there is nothing to go on with"
+        raise UsageFault(what, where=directory.path, hint=f"play it again with `remit replay {old.played}`")
     spec = change(old)
     ended = _ended(records)
     catch_up(directory, records, ports)
@@ -147,61 +171,62 @@ def _ended(records: Sequence[Record]) -> PromptEnded | None:
     return last if isinstance(last, PromptEnded) else None
 
 
-class _Parts(msgspec.Struct, frozen=True):
-    """models: never empty; the first is asked first. guard: knows the keys of all of them."""
+class Parts(msgspec.Struct, frozen=True):
+    """models: never empty; the first is asked first. guard: knows the keys of all of them. root: the
+    workspace, None where no call gets to see one."""
 
     policy: RuleSet
     approvals: Answers | None
     offer: Offer
     models: list[Model]
     guard: KeyGuard
-    root: Root
+    world: World
+    root: Root | None
+    course: Course
 
     @property
     def provider(self) -> Provider:
         return self.models[0].provider
 
 
-def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None) -> _Parts:
+def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None) -> Parts:
     """Everything that can be refused before a directory is touched or a model asked."""
-    policy = load_rules(spec, settings, ports.environ, own_files(run_dir) if run_dir else ())
+    run_files = own_files(run_dir) if run_dir else ()
+    policy = load_rules(spec, settings, ports.environ, run_files)
     approvals = load_approvals(spec, settings)
     guard = KeyGuard()
     models = open_models(spec, settings.config_dir, ports.environ, guard)
+    offer, root = offer_tools(spec, policy, approvals), Root(spec.workspace)
+    course = Course()
     if record is not None:
-        models = _recorded(models, record, ports.environ)
-    return _Parts(policy, approvals, offer_tools(spec, policy, approvals), models, guard, Root(spec.workspace))
+        from remit.wiring.recorded import recorded
 
-
-def _recorded(models: Sequence[Model], path: str, environ: Mapping[str, str]) -> list[Model]:
-    from remit.base.redact import Redactor, is_secret_name
-    from remit.providers.record import RecordingProvider
-
-    redact = Redactor(value for name, value in environ.items() if is_secret_name(name))
-    first, *others = models
-    return [msgspec.structs.replace(first, provider=RecordingProvider(first.provider, path, redact)), *others]
+        standing_at = standing(settings, ports.environ, run_files)
+        models, course = recorded(models, record, ports.environ, guard, *standing_at)
+    world = RunWorld(root, spec.fetch_allowed_ports)
+    return Parts(policy, approvals, offer, models, guard, world, root, course)
 
 
 def _ready(
     spec: RunSpec,
     settings: Settings,
     directory: RunDir,
-    parts: _Parts,
+    parts: Parts,
     listeners: Listeners,
     ports: Ports,
     session_id: str,
     records: Sequence[Record],
     first: RunStarted | RunResumed,
 ) -> ReadyRun:
+    course = parts.course
     state = State(spec.limits)
     for record in records:
         state.apply(record)
     decisions = DecisionLog(directory.decisions_path)
     decisions.rebuild(records)
     events = EventLog(directory.events_path)
-    journal = FileJournal(
-        directory.journal_path, followers=(*ports.followers, decisions, StatusFollower(directory, ports.clock))
-    )
+    ours: list[Callable[[Record], None]] = [decisions, StatusFollower(directory, ports.clock)]
+    journal = FileJournal(directory.journal_path, followers=[*ports.followers, *ours, *course.followers])
     emitter = Emitter(
         listeners.stdout,
         [events, *listeners.beside],
@@ -215,13 +240,13 @@ def _ready(
     recorder.record(first)
     hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
-    gate = Gate(parts.policy, parts.approvals, RunWorld(parts.root, spec.fetch_allowed_ports), arguments_digest, _paste)
+    gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
     dispatch = Dispatch(
         spec,
         parts.offer.tools,
         parts.offer.withheld,
         gate,
-        hands,
+        course.hands(hands),
         recorder,
         batch_bytes=batch_bytes(parts.models),
     )
@@ -235,20 +260,34 @@ def _ready(
         cache_key=session_id,
     )
     window = Window(asker, recorder, spec.compaction)
-    finish = Finish(spec.expect, recorder, _check_runner(spec, dispatch), hands.artifacts.altered)
-    init = _init(spec, directory, parts, resumed=bool(records))
+    check = _check_runner(spec, dispatch, course.tool)
+    finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts.altered))
+    init = course.told(_init(spec, directory, parts, resumed=bool(records)))
     told = [Notice(kind="run_directory", text=text) for text in notices]
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
     providers = [model.provider for model in parts.models]
-    run = Run(spec, providers, parts.offer.tools, dispatch, window, finish, recorder, init, told)
-    return ReadyRun(run, directory, [directory.close, journal.close, decisions.close, events.close, parts.root.close])
+    run = Run(
+        course.timed(spec),
+        providers,
+        parts.offer.tools,
+        dispatch,
+        window,
+        finish,
+        recorder,
+        init,
+        told,
+        course.verified,
+    )
+    course.attach(run, recorder)
+    closers = [directory.close, journal.close, decisions.close, events.close, course.close]
+    return ReadyRun(run, directory, [*closers, parts.root.close] if parts.root is not None else closers)
 
 
-def _check_runner(spec: RunSpec, dispatch: Dispatch) -> Callable[[Call], Any]:
+def _check_runner(spec: RunSpec, dispatch: Dispatch, used: Callable[[Tool], Tool]) -> Callable[[Call], Any]:
     async def run_check(call: Call) -> Any:
         from remit.tools.harness.check import Check
 
-        return await dispatch.perform_one(Check(spec.expect.check_seconds), call)
+        return await dispatch.perform_one(used(Check(spec.expect.check_seconds)), call)
 
     return run_check
 
@@ -257,7 +296,7 @@ def _paste(call: Call, resources: Sequence[Resource], rule: RuleRef) -> str:
     return paste_entry(Pending(call.tool, call.arguments, tuple(resources), f"{rule.why} [{rule.source} {rule.where}]"))
 
 
-def _init(spec: RunSpec, directory: RunDir, parts: _Parts, *, resumed: bool) -> Init:
+def _init(spec: RunSpec, directory: RunDir, parts: Parts, *, resumed: bool) -> Init:
     provider = parts.provider
     return Init(
         cwd=spec.workspace,
@@ -293,26 +332,3 @@ def _digest(plain: dict[str, Any]) -> str:
     import hashlib
 
     return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()
-
-
-class StatusFollower:
-    """Keeps `run.json` in step with the journal: a prompt's end is the status."""
-
-    def __init__(self, directory: RunDir, clock: SystemClock) -> None:
-        self._directory = directory
-        self._clock = clock
-
-    def __call__(self, record: Record) -> None:
-        if not isinstance(record, PromptEnded):
-            return
-        result = record.result
-        self._directory.update(
-            status=record.verdict,
-            verdict=record.verdict,
-            exit_code=record.exit_code,
-            resumable=record.resumable,
-            ended=self._clock.now(),
-            usd=result.get("total_cost_usd"),
-            error="; ".join(result.get("errors") or []),
-            counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},
-        )

@@ -84,6 +84,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
                 "remit run -t news.yaml --allow fetch_url:host=example.org",
             ),
             Example("Keep a directory from every tool:", "remit run -t weekly.yaml --deny '*:path=private/**'"),
+            Example("Record a run, for remit-replay(1):", "remit run -t weekly.yaml --record weekly.jsonl"),
             Example("Stop on what is asked for, and answer it later:", "remit run -t news.yaml --on-ask stop"),
             Example(
                 "Follow the tools as they are called:", "remit run -t weekly.yaml --output-format stream-json | jq -c ."
@@ -106,6 +107,32 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             Example("Give a run more turns:", "remit resume 20260301 --max-turns 80"),
         ),
         see=("remit-run(1)", "remit-runs(1)", "remit-approvals(5)"),
+    ),
+    "replay": CommandText(
+        description=(
+            "FILE is enough: it holds task, rules, approvals and the results of all calls. The requests to the models, "
+            "the decisions on the calls, their results and the end are held against the recorded ones. The first "
+            "that differs ends the run with exit code 5 and the kind `replay`, and is shown with its path: `-` as it "
+            "was recorded, `+` as it is now. The event stream is that of the recorded run but for ids, times and "
+            "paths, and its first line names the provider `replay`.",
+            "Rules, approvals and limits judge the calls anew. Uses of approvals are counted in this run alone, and "
+            "whether one has expired is judged by the time at which the recorded run started. The answers cost nothing "
+            "now and are booked at the recorded prices, so that a limit in US dollars ends the run where it did. No "
+            "limit in seconds ends it, unless it ended the recorded run: then the run ends there, with exit code 7.",
+            "Without `--live-tools` no tool touches anything outside of the new run's directory. Artifacts are written "
+            "there again, and their digests compared. With it, all tools and checks run, in the workspace of the "
+            "recorded run or that of `-C`, under the recorded rules; only memory proposals are never made again.",
+            "A recorded run that was killed, stopped by a signal or ended by a full disk is played up to that place, "
+            "which is told with exit code 5. A run that played a recording cannot be resumed.",
+            _RUN_FORMS,
+        ),
+        examples=(
+            Example("In a test, with nothing but the file:", "remit replay weekly.jsonl -o out"),
+            Example(
+                "Whether the tools still give what they gave:", "remit replay weekly.jsonl --live-tools -C checkout"
+            ),
+        ),
+        see=("remit-run(1)", "remit-resume(1)", "remit-events(7)"),
     ),
     "task": CommandText(
         examples=(

@@ -1,0 +1,247 @@
+"""A recorded run as the course of a new one: what it did is held against what happens now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.calls import Call, RuleRef
+from remit.base.errors import EnvironmentFault, ProviderFault, RemitError, Stopped, Verdict
+from remit.base.events import Init
+from remit.base.records import Answered, CallChecked, CallSettled, Record
+from remit.base.redact import Redactor
+from remit.base.resources import Resource
+from remit.base.spec import RunSpec
+from remit.engine.budget import spent_error
+from remit.engine.context import CallContext
+from remit.engine.dispatch import Hands
+from remit.engine.finish import Unmet
+from remit.engine.recorder import Recorder
+from remit.engine.run import Run
+from remit.providers.difference import first_difference
+from remit.providers.recording import RecordedCall, RecordedRun
+from remit.providers.replay import NAME, Tape
+from remit.tools.contract import Tool
+from remit.wiring.course import Course
+from remit.wiring.standin import CHECK, OUTSIDE, OWN_KINDS, StandIn
+
+HINT = "record the run again if the change is meant"
+
+
+class Playback(Course):
+    """Strict: the first request, decision or outcome that is not the recorded one ends the run.
+
+    live: the tools run, and what comes of them is compared; else stand-ins give what was recorded. redact:
+    has to know the secrets that the recording one knew, where tools may bring them again."""
+
+    def __init__(self, run: RecordedRun, spec: RunSpec, *, live: bool, redact: Redactor) -> None:
+        self.followers = (self._heard,)
+        self.tape = Tape(run, redact, self.over)
+        self._run = run
+        self._spec = spec
+        self._live = live
+        self._redact = redact
+        self._turn = 0
+        self._open: dict[str, tuple[str, str]] = {}
+        self._checks = 0
+        self._judged: set[str] = set()
+        self._settled: set[str] = set()
+        self._uses: Counter[str] = Counter()
+        self._stop: Callable[[RemitError], None] | None = None
+        self._charge: Callable[[], None] | None = None
+
+    # -- the course ----------------------------------------------------------------------------
+
+    def tool(self, tool: Tool) -> Tool:
+        return tool if self._live and tool.name not in OUTSIDE else StandIn(tool, self)
+
+    def hands(self, hands: Hands) -> Hands:
+        return hands if self._live else _OwnHands(hands)
+
+    def altered(self, altered: Callable[[], list[str]]) -> Callable[[], list[str]]:
+        """A check that did it is not run again without live tools, so that what it did is told as it was."""
+        return altered if self._live else self._recorded_altered
+
+    def timed(self, spec: RunSpec) -> RunSpec:
+        """Without a deadline: how long the recorded run took says nothing about this one."""
+        return msgspec.structs.replace(spec, limits=msgspec.structs.replace(spec.limits, seconds=None))
+
+    def told(self, init: Init) -> Init:
+        init.provider, init.scripted = NAME, True
+        return init
+
+    def attach(self, run: Run, recorder: Recorder) -> None:
+        self._stop, self._charge = run.stop, recorder.charge_network_request
+
+    def verified(self, error: RemitError | None) -> RemitError | None:
+        """The end as it is, if it is the recorded one."""
+        ours = isinstance(error, (Stopped, EnvironmentFault)) or (error is not None and error.kind in ("replay", "bug"))
+        if ours:
+            return error
+        end = self._run.end
+        if end is None:
+            return self._unplayed() or self.over("")
+        now = {"verdict": _verdict(error), "kind": error.kind if error else "", "unmet": _unmet(error)}
+        then = {"verdict": end.verdict, "kind": end.kind, "unmet": list(end.unmet)}
+        difference = first_difference(then, now)
+        if not difference:
+            return self._unplayed() or error
+        if error is None and self._was_stopped():
+            return self._unplayed() or self.over("")
+        return self._unplayed() or self._fault(f"the run did not end as the recorded one\n{difference}")
+
+    # -- what stand-ins ask --------------------------------------------------------------------
+
+    def take(self, tool: str, arguments: str) -> RecordedCall | None:
+        """What was recorded of the next call of this turn with this tool and these arguments."""
+        if tool == CHECK:
+            self._checks += 1
+            return self._run.calls.get(f"t{self._turn}.check{self._checks}")
+        wanted = (tool, arguments)
+        key = next((key for key, call in self._open.items() if call == wanted), "")
+        self._open.pop(key, None)
+        return self._run.calls.get(key)
+
+    def charge(self, network_requests: int) -> None:
+        """Count the requests that the recorded call made. Raises BudgetSpent."""
+        assert self._charge is not None
+        for _ in range(network_requests):
+            self._charge()
+
+    def spent(self) -> RemitError:
+        """The limit that ended a recorded call."""
+        return spent_error("network_requests", self._spec.limits.network_requests or 0)
+
+    async def halt(self) -> None:
+        """The recorded run was stopped in this call: so is this one, with no outcome for it."""
+        assert self._stop is not None
+        self._stop(self.over(""))
+        await asyncio.Event().wait()
+
+    def over(self, what: str) -> RemitError:
+        """How a run ends that goes on where the recorded one did not. what: what it wants to do, "" where the
+        recorded one had begun that."""
+        end = self._run.end
+        if end is None:
+            return self._stopped("its process died, or the file was cut")
+        if (end.verdict, end.kind) == (Verdict.BUDGET, "seconds"):
+            return spent_error("seconds", self._spec.limits.seconds or 0.0)
+        if self._was_stopped():
+            return self._stopped("; ".join(end.errors) or end.verdict)
+        return self._fault(what or "the recorded run did not go on here")
+
+    def take_use(self, entry: str, limit: int) -> bool:
+        """Count a use of an approval, in this run alone."""
+        free = self._uses[entry] < limit
+        self._uses[entry] += free
+        return free
+
+    # -- comparing -----------------------------------------------------------------------------
+
+    def _heard(self, record: Record) -> None:
+        match record:
+            case Answered():
+                calls = enumerate(record.message.calls(), 1)
+                self._turn, self._checks = record.turn, 0
+                self._open = {f"t{record.turn}.c{index}": (call.tool, call.arguments) for index, call in calls}
+            case CallChecked():
+                self._judged.add(record.key)
+                self._hold_decision(record)
+            case CallSettled():
+                self._hold_outcome(record)
+                self._settled.add(record.key)
+
+    def _hold_decision(self, record: CallChecked) -> None:
+        """Before the call runs: what was refused then must not run now."""
+        call = self._call(record.key, record.tool)
+        self._compare(call, _decision(call), _decision(record), "is not judged as it was recorded")
+
+    def _hold_outcome(self, record: CallSettled) -> None:
+        call = self._call(record.key, record.tool)
+        if call.outcome is None:
+            raise self.over(f"{record.key} {record.tool} has an outcome, and had none when the run was recorded")
+        judged = record.key in self._judged
+        if judged != (call.decision is not None):
+            shown = {"judged": not judged}, {"judged": judged}
+            self._compare(call, *shown, "is not judged as it was recorded")
+        then = {"tool": call.tool, "id": call.id, "content": call.content, "outcome": call.outcome.envelope()}
+        now = {"tool": record.tool, "id": record.id, "content": record.content, "outcome": record.outcome.envelope()}
+        self._compare(call, then, now, "did not end as it was recorded")
+
+    def _call(self, key: str, tool: str) -> RecordedCall:
+        call = self._run.calls.get(key)
+        if call is not None:
+            return call
+        if self._run.end is None and not self.tape.left:
+            raise self.over("")
+        raise self._fault(f"the recording does not hold the call {key} ({tool})")
+
+    def _compare(self, call: RecordedCall, then: Any, now: Any, words: str) -> None:
+        difference = first_difference(self._plain(then), self._plain(now))
+        if difference:
+            raise self._fault(f"the call {call.key} ({call.tool}) {words}\n{difference}", self._run.lines[call.key])
+
+    def _plain(self, value: Any) -> Any:
+        return self._redact.data(msgspec.to_builtins(value))
+
+    # -- ends ----------------------------------------------------------------------------------
+
+    def _unplayed(self) -> RemitError | None:
+        """A run that ends before its recording does is not the recorded one."""
+        if self.tape.left:
+            return self._fault(f"the run ended with {self.tape.left} recorded answer(s) not asked for")
+        left = [key for key, call in self._run.calls.items() if call.outcome is not None and key not in self._settled]
+        return self._fault(f"the run ended without the recorded call(s) {', '.join(left)}") if left else None
+
+    def _was_stopped(self) -> bool:
+        """Whether the recorded run ended by what has nothing to do with what it did."""
+        end = self._run.end
+        by_time = end is not None and (end.verdict, end.kind) == (Verdict.BUDGET, "seconds")
+        return by_time or (
+            end is not None and end.verdict in {Verdict.STOPPED, Verdict.ENVIRONMENT, Verdict.BUG, Verdict.PREFLIGHT}
+        )
+
+    def _stopped(self, why: str) -> RemitError:
+        return self._fault(f"the recorded run was stopped here: {why}", hint="up to here all is as it was recorded")
+
+    def _fault(self, what: str, line: int = 0, hint: str = HINT) -> RemitError:
+        where = f"{self._run.path}:{line}" if line else self._run.path
+        return ProviderFault(what, where=where, kind="replay", hint=hint)
+
+    def _recorded_altered(self) -> list[str]:
+        unmet = self._run.end.unmet if self._run.end is not None else ()
+        return [told for told in unmet if told.startswith("artifact ") and not told.endswith(" was not written")]
+
+
+class _OwnHands:
+    """Grants for nothing but what the run itself owns."""
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+
+    def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
+        own = [resource for resource in resources if resource.kind in OWN_KINDS]
+        return self._hands.context(call, tool, own, approved)
+
+
+def _decision(of: RecordedCall | CallChecked) -> dict[str, Any]:
+    return {
+        "tool": of.tool,
+        "id": of.id,
+        "allowed": of.allowed,
+        "resources": of.resources,
+        "decision": of.decision,
+        "approval": of.approval,
+    }
+
+
+def _verdict(error: RemitError | None) -> str:
+    return (error.verdict if error else Verdict.DONE).value
+
+
+def _unmet(error: RemitError | None) -> list[str]:
+    return error.unmet if isinstance(error, Unmet) else []

@@ -1,0 +1,144 @@
+"""A recording in, a ready run out that does the recorded one again: without a model, a key or a task file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NoReturn
+
+import msgspec
+
+from remit.base.errors import ErrorCode, Failure, Faults, UsageFault
+from remit.base.ports import World
+from remit.base.redact import KeyGuard, Redactor, is_secret_name
+from remit.base.resources import Effect
+from remit.base.spec import PLAYED, RunSpec
+from remit.config.settings import Settings
+from remit.engine.models import Model
+from remit.policy.answers import Answers, load_answers
+from remit.policy.decide import RuleSet
+from remit.policy.load import load_policy
+from remit.providers.recording import RecordedRun, read_recording
+from remit.providers.replay import NAME, PlayedModel, Tape
+from remit.store.rundir import own_files
+from remit.tools import registry
+from remit.wiring.grants import RunWorld
+from remit.wiring.offer import Offer, offer_tools, standing
+from remit.wiring.playback import Playback
+from remit.wiring.ports import Listeners, Ports
+from remit.wiring.ready import Parts, ReadyRun, begin
+from remit.workspace.root import Root
+
+
+def replay(
+    path: str,
+    settings: Settings,
+    out: str | None,
+    listeners: Listeners,
+    ports: Ports,
+    *,
+    live: bool = False,
+    workspace: str | None = None,
+) -> ReadyRun:
+    """The run recorded at `path`, to be played. live: its tools run, in `workspace` or where they ran.
+
+    Raises UsageFault for what is no recording of a run, or one that this program cannot play."""
+    run = read_recording(path)
+    spec = _spec(run, workspace)
+    redact = Redactor(value for name, value in ports.environ.items() if live and is_secret_name(name))
+    playback = Playback(run, spec, live=live, redact=redact)
+    root = Root(spec.workspace) if live else None
+    run_files = own_files(out) if out else ()
+    places = standing(settings, ports.environ, run_files) if live else ("", ())
+    policy, approvals, offer = _rules(run, spec, playback, places[1])
+    parts = Parts(
+        policy=policy,
+        approvals=approvals,
+        offer=Offer({name: playback.tool(tool) for name, tool in offer.tools.items()}, offer.withheld),
+        models=_models(run, spec, playback.tape),
+        guard=KeyGuard(),
+        world=NoWorld() if root is None else RunWorld(root, spec.fetch_allowed_ports),
+        root=root,
+        course=playback,
+    )
+    return begin(spec, settings, out, parts, listeners, ports, model=f"{NAME}/{path}")
+
+
+def _spec(run: RecordedRun, workspace: str | None) -> RunSpec:
+    header = run.header
+    if header.spec is None:
+        what = "the recording holds the answers of a model, and not the run they were given in"
+        hint = f"play it as the model of a run: remit run -m {NAME}/{run.path} with the task it was recorded with"
+        raise UsageFault(what, where=run.path, hint=hint)
+    try:
+        spec = msgspec.convert(header.spec, RunSpec)
+        wanted = [spec.models[name] for name in (spec.model, *spec.fallback_models)]
+    except (msgspec.ValidationError, KeyError) as problem:
+        raise _unfit(run, f"its spec: {problem}") from None
+    if len(wanted) != len(header.models):
+        raise _unfit(run, f"its spec names {len(wanted)} model(s), its header {len(header.models)}")
+    command = {**spec.command, PLAYED: os.path.abspath(run.path)}
+    return msgspec.structs.replace(spec, command=command, workspace=os.path.abspath(workspace or spec.workspace))
+
+
+def _unfit(run: RecordedRun, what: str) -> UsageFault:
+    version = run.header.version or "the version that wrote it"
+    hint = f"play it with remit {version}, or record it again"
+    return UsageFault(f"the recorded run does not fit this program: {what}", where=f"{run.path}:1", hint=hint)
+
+
+def _rules(
+    run: RecordedRun, spec: RunSpec, playback: Playback, present: Sequence[str]
+) -> tuple[RuleSet, Answers | None, Offer]:
+    """Rules, approvals and tools of the recorded run. present: what belongs to remit here, which live tools
+    must not touch either."""
+    effects = registry.tool_effects()
+    then = [_moved(each, str((run.header.spec or {}).get("workspace", "")), spec.workspace) for each in run.header.own]
+    try:
+        policy = load_policy(spec, effects, home=run.header.home, own=[*then, *present])
+        approvals = None
+        if spec.approvals is not None:
+            now = _at(run.header.started)
+            approvals = load_answers(spec.approvals, frozenset(effects), now=now, uses=_Uses(playback))
+        return policy, approvals, offer_tools(spec, policy, approvals)
+    except Faults as problem:
+        raise _unfit(run, str(problem.faults[0])) from None
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    """A place below the old workspace, in the new one."""
+    return f"{new}/{path.removeprefix(f'{old}/')}" if old and path.startswith(f"{old}/") else path
+
+
+def _at(started: float) -> Callable[[], datetime]:
+    moment = datetime.fromtimestamp(started, UTC)
+    return lambda: moment
+
+
+class _Uses:
+    """Uses of approvals, counted in this run alone."""
+
+    def __init__(self, playback: Playback) -> None:
+        self._playback = playback
+
+    def take(self, entry: str, limit: int) -> bool:
+        return self._playback.take_use(entry, limit)
+
+
+def _models(run: RecordedRun, spec: RunSpec, tape: Tape) -> list[Model]:
+    names = (spec.model, *spec.fallback_models)
+    return [
+        Model(PlayedModel(tape, known.provider, known.model), spec.models[name], known.price, known.metered)
+        for name, known in zip(names, run.header.models, strict=True)
+    ]
+
+
+class NoWorld(World):
+    """No workspace and no network: stand-ins know what their calls touched."""
+
+    def path(self, spelled: str, effect: Effect) -> NoReturn:
+        raise Failure(ErrorCode.UNDECLARED, "a recording is played without a workspace")
+
+    tree = path
+    url = path

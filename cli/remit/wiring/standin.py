@@ -1,0 +1,105 @@
+"""A tool that does again what was recorded of it, and touches nothing but what the run itself owns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from remit.base.calls import Outcome
+from remit.base.errors import ErrorCode, Failure, RemitError
+from remit.base.messages import ToolSpec
+from remit.base.ports import ToolContext, World
+from remit.base.resources import Resource
+from remit.engine.dispatch import FLOOR_REFUSALS
+from remit.providers.recording import RecordedCall
+from remit.tools.contract import Tool
+
+CHECK = "check"
+OWN_KINDS = frozenset({"artifact", "state"})
+"""Resources that lie in the run itself: tools that touch only these really run."""
+
+OUTSIDE = frozenset({"propose_memory"})
+"""Tools whose state is the user's, of all runs: they never run when a recording is played."""
+
+_OF_THE_MACHINE = frozenset({ErrorCode.TIMEOUT, ErrorCode.IO_ERROR, ErrorCode.CANCELLED, ErrorCode.INTERNAL})
+"""Failures that say nothing of what was called."""
+
+
+class Recorded(Protocol):
+    """What a stand-in asks of the recording that is played."""
+
+    def take(self, tool: str, arguments: str) -> RecordedCall | None: ...
+    def charge(self, network_requests: int) -> None: ...
+    def spent(self) -> RemitError: ...
+    async def halt(self) -> None: ...
+
+
+class Played(msgspec.Struct, frozen=True):
+    """The arguments of a call, and what was recorded of it; None: nothing."""
+
+    params: Any
+    call: RecordedCall | None
+
+
+class StandIn(Tool):
+    """The same to the model and to the gate as the tool it stands in for."""
+
+    def __init__(self, tool: Tool, recorded: Recorded) -> None:
+        self._tool = tool
+        self._recorded = recorded
+        for fact in ("name", "toolset", "effects", "bounds", "repeatable", "bounds_repeats", "harness"):
+            setattr(self, fact, getattr(tool, fact))
+
+    def spec(self) -> ToolSpec:
+        return self._tool.spec()
+
+    def schema(self) -> dict[str, Any]:
+        return self._tool.schema()
+
+    def parse(self, arguments: str) -> Any:
+        call = self._recorded.take(self.name, arguments)
+        return Played(self._tool.parse(arguments), call)
+
+    def resources(self, params: Played, world: World) -> Sequence[Resource]:
+        call = params.call
+        if call is None:
+            # The comparison with the recording ends the run before anything comes of this.
+            return ()
+        error = call.outcome.error if call.outcome is not None else None
+        floor = not call.resources and error is not None and error.code in FLOOR_REFUSALS
+        if call.decision is not None and not floor:
+            return call.resources
+        if error is None:
+            raise Failure(ErrorCode.INTERNAL, "the recording does not say what this call touches")
+        raise _failed(error.code, error.message)
+
+    async def run(self, params: Played, ctx: ToolContext) -> Outcome:
+        call = params.call
+        assert call is not None
+        outcome = call.outcome
+        if outcome is None:
+            await self._recorded.halt()
+            raise AssertionError("a run that was halted goes on")
+        self._recorded.charge(call.network_requests)
+        code = outcome.error.code if outcome.error is not None else None
+        if self._runs(call) and code not in _OF_THE_MACHINE:
+            return await self._tool.run(params.params, ctx)
+        if code is ErrorCode.BUDGET_SPENT:
+            raise self._recorded.spent()
+        if code is ErrorCode.INTERNAL:
+            raise _failed(code, "")
+        return msgspec.structs.replace(outcome, text=call.content) if outcome.ok else outcome
+
+    def _runs(self, call: RecordedCall) -> bool:
+        """Whether it leaves something in the run that has to be there again."""
+        kinds = {each.kind for each in call.resources}
+        return bool(kinds) and kinds <= OWN_KINDS and self.name not in OUTSIDE
+
+
+def _failed(code: ErrorCode, message: str) -> Exception:
+    """A failure as the tool had it; a fault of remit itself is none that a tool may name."""
+    if code is ErrorCode.INTERNAL:
+        return RuntimeError("the tool broke here when the run was recorded")
+    return Failure(code, message)

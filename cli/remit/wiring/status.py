@@ -1,0 +1,30 @@
+"""How a run stands, for those who only look at its directory."""
+
+from __future__ import annotations
+
+from remit.base.records import PromptEnded, Record
+from remit.store.rundir import RunDir
+from remit.wiring.ports import SystemClock
+
+
+class StatusFollower:
+    """Keeps `run.json` in step with the journal: a prompt's end is the status."""
+
+    def __init__(self, directory: RunDir, clock: SystemClock) -> None:
+        self._directory = directory
+        self._clock = clock
+
+    def __call__(self, record: Record) -> None:
+        if not isinstance(record, PromptEnded):
+            return
+        result = record.result
+        self._directory.update(
+            status=record.verdict,
+            verdict=record.verdict,
+            exit_code=record.exit_code,
+            resumable=record.resumable,
+            ended=self._clock.now(),
+            usd=result.get("total_cost_usd"),
+            error="; ".join(result.get("errors") or []),
+            counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},
+        )
