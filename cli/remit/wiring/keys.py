@@ -43,17 +43,17 @@ def _find(model: ModelSpec, environ: Mapping[str, str], config_dir: str, guard: 
     return Credential(renew(), f"the token command of {model.provider}", renew)
 
 
-def printed_key(model: ModelSpec, environ: Mapping[str, str]) -> str:
-    """What the token command of a model prints. Raises PreflightFault."""
+def printed_key(model: ModelSpec, environ: Mapping[str, str], *, seconds: float = COMMAND_SECONDS) -> str:
+    """What the token command of a model prints within so many seconds. Raises PreflightFault."""
     import subprocess  # most runs start no program
 
     command = model.token_command
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_SECONDS, env=environ, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=environ, check=False
         )
     except subprocess.TimeoutExpired:
-        raise _failed(model, f"did not end within {COMMAND_SECONDS:g} s") from None
+        raise _failed(model, f"did not end within {seconds:g} s") from None
     except OSError as problem:
         raise _failed(model, f"cannot be started: {problem.strerror}") from None
     key = done.stdout[: MAX_KEY_BYTES + 1].decode("utf-8", "replace").strip()
