@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import msgspec
 import pytest
 
 from fakes.asking import ask, hear, request, user
+from fakes.model_server import ModelServer, Received, Reply
 from fakes.opened import opened
 from remit.base.errors import PreflightFault
 from remit.base.messages import CallBlock, Message, ResultBlock, StopPart, TextBlock, ThinkingBlock, ToolSpec
@@ -212,6 +215,46 @@ def test_the_real_server_is_an_endpoint_of_the_chat_provider(endpoint: str) -> N
     assert answer.fault is None, answer.fault
     assert answer.blocks() and answer.stop() in ("end_turn", "max_tokens") and answer.usage().output <= 4
     assert time.monotonic() - began < 120
+
+
+def without_streaming(endpoint: str) -> Callable[[Received], Reply]:
+    """Asks the real server for the whole answer at once, and hands it on as it is."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def reply(received: Received) -> Reply:
+        body = {**received.body, "stream": False}
+        del body["stream_options"]
+        asked = urllib.request.Request(
+            f"{endpoint}{received.path}", json.dumps(body).encode(), {"content-type": "application/json"}
+        )
+        with direct.open(asked, timeout=120) as answer:
+            return Reply([answer.read()], answer.status, {"content-type": answer.headers["content-type"]})
+
+    return reply
+
+
+@pytest.mark.real_model
+def test_the_real_server_may_answer_without_streaming(endpoint: str) -> None:
+    replies: list[Reply] = []
+    ask_whole = without_streaming(endpoint)
+
+    def reply(received: Received) -> Reply:
+        replies.append(ask_whole(received))
+        return replies[-1]
+
+    with ModelServer(reply) as between:
+        provider = opened("smollm2", base_url=between.url, retry_seconds=0)
+        answer = ask(provider, request(user("Say hi."), max_tokens=4))
+    assert answer.fault is None, answer.fault
+    [whole] = replies
+    assert whole.headers["content-type"].startswith("application/json")
+    [raw] = whole.steps
+    assert isinstance(raw, bytes)
+    told = json.loads(raw)
+    assert [block.text for block in answer.blocks()] == [told["choices"][0]["message"]["content"]]
+    assert answer.stop() in ("end_turn", "max_tokens")
+    asked = answer.usage().input + answer.usage().cache_read
+    assert (asked, answer.usage().output) == (told["usage"]["prompt_tokens"], told["usage"]["completion_tokens"])
 
 
 @pytest.mark.real_model
