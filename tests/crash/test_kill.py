@@ -16,7 +16,7 @@ import pytest
 
 from fakes.cli import Home, Ran
 from remit.base.messages import CallBlock, Message, ResultBlock
-from remit.base.records import ArtifactWritten, CallSettled, CallStarted, PlanSet, PromptEnded, Record
+from remit.base.records import ArtifactWritten, CallSettled, CallStarted, PlanSet, PromptEnded, Record, TodosSet
 from remit.engine.state import State
 from remit.store.journal import read_journal
 from remit.wiring import journaled_spec
@@ -37,6 +37,7 @@ TURNS: list[dict[str, Any]] = [
         "calls": [
             {"tool": "write_artifact", "arguments": {"name": "report.md", "content": "draft\n"}},
             {"tool": "update_plan", "arguments": {"steps": [{"step": "write", "status": "in_progress"}]}},
+            {"tool": "todo_write", "arguments": {"todos": [{"content": "write", "priority": "high"}]}},
             {"tool": "read_file", "arguments": {"path": "secrets.exe"}, "expect_result": {"ok": False}},
         ]
     },
@@ -62,7 +63,7 @@ def prepared(path: Path) -> tuple[Home, str, str, Path]:
     model = home.script(*TURNS)
     task = home.task(
         prompt="go",
-        tools=dict.fromkeys(("list_files", "analyze_csv", "read_file", "write_artifact"), "auto"),
+        tools=dict.fromkeys(("list_files", "analyze_csv", "read_file", "write_artifact", "todo_write"), "auto"),
         memory={"enabled": True, "proposals": True},
         expect={"artifacts": ["report.md", "t.json"], "schema": "schema.json", "checks": ["true", "test -f t.csv"]},
     )
@@ -97,7 +98,7 @@ def held(home: Home, out: Path, resumed: Ran | None) -> None:
 
 
 def nothing_untold(records: list[Record], out: Path) -> None:
-    """`events.jsonl` tells each result, artifact and plan of the journal once, and ends in one result."""
+    """`events.jsonl` tells each result, artifact, plan and todo list of the journal once, and ends in one result."""
     events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
     results = [
         block["tool_use_id"]
@@ -110,6 +111,7 @@ def nothing_untold(records: list[Record], out: Path) -> None:
     told = Counter(event.get("subtype") for event in events)
     assert told["artifact"] == sum(isinstance(each, ArtifactWritten) for each in records)
     assert told["plan"] == sum(isinstance(each, PlanSet) for each in records)
+    assert told["todos"] == sum(isinstance(each, TodosSet) for each in records)
     assert [event["type"] for event in events].count("result") == 1
     assert events[-1]["type"] == "result"
 

@@ -154,6 +154,13 @@ class PlanUpdated(_Line, kw_only=True, tag_field="type", tag="system"):
     note: str = ""
 
 
+class TodosUpdated(_Line, kw_only=True, tag_field="type", tag="system"):
+    """The todo list of the model, whole: content, status and priority of each item."""
+
+    subtype: Literal["todos"] = "todos"
+    todos: list[dict[str, str]]
+
+
 class CheckFinished(_Line, kw_only=True, tag_field="type", tag="system"):
     """One check of the task's `expect.checks`."""
 
@@ -228,6 +235,7 @@ Event = (
     | CompactBoundary
     | ArtifactPublished
     | PlanUpdated
+    | TodosUpdated
     | CheckFinished
     | Notice
     | Result
@@ -245,6 +253,7 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     CompactBoundary,
     ArtifactPublished,
     PlanUpdated,
+    TodosUpdated,
     CheckFinished,
     Notice,
     Result,

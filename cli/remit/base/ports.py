@@ -233,10 +233,26 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status: Literal["pending", "in_progress", "completed"] = "pending"
 
 
+TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+TodoPriority = Literal["high", "medium", "low"]
+
+
+class Todo(msgspec.Struct, frozen=True):
+    """One item of the todo list."""
+
+    content: str
+    status: TodoStatus = "pending"
+    priority: TodoPriority = "medium"
+
+
 class RunState(Protocol):
     """The grant for stores that the run owns."""
 
     def set_plan(self, steps: Sequence[Step], note: str) -> None: ...
+
+    def set_todos(self, todos: Sequence[Todo]) -> None:
+        """Replace the whole list."""
+        ...
 
     def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:
         """Store an inactive proposal and return its id. Raises Failure(too_many_proposals)."""

@@ -149,6 +149,12 @@ class PlanSet(msgspec.Struct, frozen=True, tag="plan_set"):
     note: str
 
 
+class TodosSet(msgspec.Struct, frozen=True, tag="todos_set"):
+    """The whole todo list: content, status and priority of each item."""
+
+    todos: tuple[dict[str, str], ...]
+
+
 class OutputSubmitted(msgspec.Struct, frozen=True, tag="output_submitted"):
     """Structured output. valid: whether it fits the schema; error: what did not."""
 
@@ -188,6 +194,7 @@ Record = (
     | Spent
     | ArtifactWritten
     | PlanSet
+    | TodosSet
     | OutputSubmitted
     | Noted
     | PromptEnded

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from remit.base.events import ArtifactPublished, CompactBoundary, Event, PlanUpdated, Result, User
+from remit.base.events import ArtifactPublished, CompactBoundary, Event, PlanUpdated, Result, TodosUpdated, User
 from remit.base.records import (
     Answered,
     ArtifactWritten,
@@ -18,6 +18,7 @@ from remit.base.records import (
     PromptEnded,
     Pruned,
     Record,
+    TodosSet,
     UserSaid,
 )
 
@@ -54,6 +55,10 @@ def tell_artifact(written: ArtifactWritten, call_id: str) -> ArtifactPublished:
 
 def tell_plan(plan: PlanSet) -> PlanUpdated:
     return PlanUpdated(steps=list(plan.steps), note=plan.note)
+
+
+def tell_todos(set_: TodosSet) -> TodosUpdated:
+    return TodosUpdated(todos=list(set_.todos))
 
 
 def tell_shortened(shortened: Compacted | Pruned) -> CompactBoundary:
@@ -106,6 +111,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_artifact(record, ids.get(record.call, ""))
     if isinstance(record, PlanSet):
         return tell_plan(record)
+    if isinstance(record, TodosSet):
+        return tell_todos(record)
     if isinstance(record, Compacted | Pruned):
         return tell_shortened(record)
     if isinstance(record, UserSaid) and record.synthetic:
@@ -122,6 +129,8 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
         return kind, msgspec.json.encode(event["compact_metadata"], order="sorted").decode()
     if kind == "plan":
         return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
+    if kind == "todos":
+        return kind, msgspec.json.encode(event["todos"]).decode()
     if kind == "user":
         block = event["message"]["content"][0]
         return kind, str(block.get("tool_use_id") or block.get("text"))

@@ -10,10 +10,20 @@ import msgspec
 from remit.base.errors import RemitError
 from remit.base.events import Event, Result
 from remit.base.ports import Clock, Journal
-from remit.base.records import ArtifactWritten, CallSettled, Compacted, PlanSet, Pruned, Record, Spent, UserSaid
+from remit.base.records import (
+    ArtifactWritten,
+    CallSettled,
+    Compacted,
+    PlanSet,
+    Pruned,
+    Record,
+    Spent,
+    TodosSet,
+    UserSaid,
+)
 from remit.base.redact import KeyGuard
 from remit.engine.emit import Emitter
-from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled, tell_shortened
+from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled, tell_shortened, tell_todos
 from remit.engine.state import State
 
 
@@ -85,3 +95,7 @@ class Recorder:
     def plan(self, plan: PlanSet) -> None:
         self.record(plan, sync=False)
         self.emit(tell_plan(plan))
+
+    def todos(self, todos: TodosSet) -> None:
+        self.record(todos, sync=False)
+        self.emit(tell_todos(todos))

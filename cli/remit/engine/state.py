@@ -31,6 +31,7 @@ from remit.base.records import (
     RunResumed,
     RunStarted,
     Spent,
+    TodosSet,
     TurnStarted,
     UserSaid,
 )
@@ -78,6 +79,7 @@ class State:
         self.final_text: str = ""
         self.artifacts: dict[str, ArtifactWritten] = {}
         self.plan: PlanSet | None = None
+        self.todos: TodosSet | None = None
         self.output: OutputSubmitted | None = None
         self.output_attempts: int = 0
         self.denials: dict[str, Denial] = {}
@@ -238,6 +240,10 @@ class State:
     @apply.register(PlanSet)
     def _(self, record: PlanSet) -> None:
         self.plan = record
+
+    @apply.register(TodosSet)
+    def _(self, record: TodosSet) -> None:
+        self.todos = record
 
     @apply.register(OutputSubmitted)
     def _(self, record: OutputSubmitted) -> None:

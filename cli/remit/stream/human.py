@@ -29,6 +29,7 @@ from remit.base.events import (
     PlanUpdated,
     Result,
     Status,
+    TodosUpdated,
     User,
 )
 from remit.base.text import visible
@@ -70,6 +71,7 @@ class Human:
             CompactBoundary: self._compacted,
             ArtifactPublished: self._artifact,
             PlanUpdated: self._plan,
+            TodosUpdated: self._todos,
             CheckFinished: self._check,
             Notice: self._notice,
             Result: self._result,
@@ -152,6 +154,13 @@ class Human:
         now = next((step.get("step", "") for step in event.steps if step.get("status") == "in_progress"), "")
         yield self._style(
             "faint", _line(f"  plan: {done} of {len(event.steps)} done" + (f"; now: {now}" if now else ""))
+        )
+
+    def _todos(self, event: TodosUpdated) -> Iterator[str]:
+        done = sum(item.get("status") in ("completed", "cancelled") for item in event.todos)
+        now = next((item.get("content", "") for item in event.todos if item.get("status") == "in_progress"), "")
+        yield self._style(
+            "faint", _line(f"  todos: {done} of {len(event.todos)} done" + (f"; now: {now}" if now else ""))
         )
 
     def _check(self, event: CheckFinished) -> Iterator[str]:

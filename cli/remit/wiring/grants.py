@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import msgspec
+
 from remit.base.calls import Call, RuleRef
-from remit.base.ports import Policy, Step
-from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Record
+from remit.base.ports import Policy, Step, Todo
+from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Record, TodosSet
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
@@ -126,6 +128,9 @@ class Hands:
     def plan(self, plan: PlanSet) -> None:
         self._recorder.plan(plan)
 
+    def todos(self, todos: TodosSet) -> None:
+        self._recorder.todos(todos)
+
 
 class StateGrant:
     """The stores a run owns, for one call."""
@@ -136,6 +141,9 @@ class StateGrant:
 
     def set_plan(self, steps: Sequence[Step], note: str) -> None:
         self._hands.plan(PlanSet(tuple({"step": each.step, "status": each.status} for each in steps), note))
+
+    def set_todos(self, todos: Sequence[Todo]) -> None:
+        self._hands.todos(TodosSet(tuple(msgspec.to_builtins(each) for each in todos)))
 
     def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:
         return self._hands.propose(self._key, text, tags, reason)

@@ -32,6 +32,7 @@ from remit.base.records import (
     RunResumed,
     RunStarted,
     Spent,
+    TodosSet,
     TurnStarted,
     UserSaid,
 )
@@ -72,6 +73,7 @@ ALL: list[Record] = [
     Spent("network_requests", 1),
     ArtifactWritten("r.md", 3, "f" * 64, "text/markdown", "t1.c1", "artifacts/r.md"),
     PlanSet(({"step": "a", "status": "pending"},), "note"),
+    TodosSet(({"content": "a", "status": "pending", "priority": "high"},)),
     OutputSubmitted({"n": 2**70}, True),
     Noted("warning", "careful"),
     PromptEnded("done", 0, False, {"result": "ok"}),

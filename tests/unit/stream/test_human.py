@@ -21,6 +21,7 @@ from remit.base.events import (
     PermissionDenied,
     PlanUpdated,
     Result,
+    TodosUpdated,
     User,
 )
 from remit.stream.human import Human, wants_color
@@ -147,6 +148,19 @@ def told(*events: Event, **settings: Any) -> list[str]:
             ["  plan: 1 of 2 done; now: b"],
         ),
         ([PlanUpdated(steps=[])], ["  plan: 0 of 0 done"]),
+        (
+            [
+                TodosUpdated(
+                    todos=[
+                        {"content": "a", "status": "completed", "priority": "low"},
+                        {"content": "b", "status": "cancelled", "priority": "low"},
+                        {"content": "c", "status": "in_progress", "priority": "high"},
+                    ]
+                )
+            ],
+            ["  todos: 2 of 3 done; now: c"],
+        ),
+        ([TodosUpdated(todos=[])], ["  todos: 0 of 0 done"]),
         ([CheckFinished(command="true", ok=True)], ["check passed: true"]),
         ([CheckFinished(command="false", ok=False, detail="exit 1")], ["check failed: false: exit 1"]),
         ([Notice(kind="repair", text="a torn line was dropped")], ["note: a torn line was dropped"]),
@@ -257,6 +271,7 @@ EVIL = "\x1b]0;pwned\x07\r\x9b2J\u202e\u2028\ud800\nsecond"
         ApiRetry(attempt=1, max_retries=1, retry_delay_ms=1, error_status=None, error=EVIL),
         ArtifactPublished(name=EVIL, bytes=1, sha256="0", media_type="m", path=EVIL),
         PlanUpdated(steps=[{"step": EVIL, "status": "in_progress"}], note=EVIL),
+        TodosUpdated(todos=[{"content": EVIL, "status": "in_progress", "priority": EVIL}]),
         CheckFinished(command=EVIL, ok=False, detail=EVIL),
         Notice(kind="k", text=EVIL),
         result(

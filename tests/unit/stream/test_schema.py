@@ -26,6 +26,7 @@ from remit.base.events import (
     PlanUpdated,
     Result,
     Status,
+    TodosUpdated,
     User,
 )
 from remit.stream.reader import read_event, read_events
@@ -69,6 +70,7 @@ EVENTS: list[Event] = [
     ApiRetry(attempt=1, max_retries=3, retry_delay_ms=500, error_status=None, error="reset", **STAMP),
     ArtifactPublished(name="a.md", bytes=1, sha256="0", media_type="text/markdown", path="artifacts/a.md", **STAMP),
     PlanUpdated(steps=[{"step": "a", "status": "pending"}], note="n", **STAMP),
+    TodosUpdated(todos=[{"content": "a", "status": "pending", "priority": "low"}], **STAMP),
     CheckFinished(command="true", ok=True, **STAMP),
     Notice(kind="repair", text="x", **STAMP),
     Result(subtype="success", is_error=False, verdict="done", exit_code=0, result="", **RESULT),

@@ -1,0 +1,1 @@
+"""The `agents` toolset: what an agent that works for long keeps and hands on."""
