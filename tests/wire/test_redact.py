@@ -84,3 +84,10 @@ def test_data_is_cleaned_in_depth_and_twice_is_once() -> None:
 @pytest.mark.parametrize("text", ['{"n": 1.50,  "a":"b"}', "{not json", "[" * 100_000, '{"a": NaN}'])
 def test_text_with_nothing_to_hide_stays_as_it_was_spelled(text: str) -> None:
     assert Redactor(["abcdefgh"]).data(text) == text
+
+
+@pytest.mark.parametrize("depth", [100, 450, 600, 900, 5000])
+def test_a_text_nested_deep_loses_its_values_all_the_same(depth: int) -> None:
+    text = '{"a":' * depth + '"hunter2-hunter2"' + "}" * depth
+    cleaned = Redactor(["hunter2-hunter2"]).data({"arguments": text})
+    assert cleaned == {"arguments": text.replace("hunter2-hunter2", REDACTED)}

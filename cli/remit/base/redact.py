@@ -74,9 +74,9 @@ class Redactor:
         if text[:1] in ("{", "["):
             try:
                 inner = json.loads(text)
+                cleaned = self.data(inner)
             except (ValueError, RecursionError):
                 return self.text(text)
-            cleaned = self.data(inner)
             if cleaned != inner:
                 # As compact as a tool's own result: what is cleaned and spelled again stays as it is.
                 return json.dumps(cleaned, ensure_ascii=False, separators=(",", ":"))
