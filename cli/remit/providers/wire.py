@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Protocol
@@ -18,6 +18,7 @@ from remit.base.redact import Redactor
 from remit.providers.bodies import events_of, reader_for
 from remit.providers.failures import AttemptFailed, from_response
 from remit.providers.http import HttpClient, Response, check_base_url
+from remit.providers.listener import Listener
 from remit.providers.opening import Opening
 from remit.providers.sse import SseEvent
 from remit.providers.timing import Timing
@@ -262,13 +263,13 @@ class Wire:
             if not 200 <= response.status < 300:
                 raise await self._refusal(response)
             reader = reader_for(response)
-            quiet_since = self._timing.monotonic()
-            async with aclosing(response.chunks()) as chunks:
+            async with Listener(response.chunks(), self._silence_seconds) as listener:
                 while not decoder.finished:
-                    chunk = await self._next(chunks, quiet_since)
+                    chunk = await listener.next()
                     events = events_of(reader, chunk)
+                    # Comments and pings that keep a connection alive are silence too.
                     if any(event.name not in _KEEP_ALIVES for event in events):
-                        quiet_since = self._timing.monotonic()
+                        listener.heard()
                     parts, failure = _decode(decoder, events)
                     if parts:
                         yield parts
@@ -277,7 +278,7 @@ class Wire:
                     if chunk is None:
                         break
                 if decoder.finished:
-                    await _drain(chunks)
+                    await listener.drain(_DRAIN_SECONDS)
         yield _ended(decoder)
 
     async def _refusal(self, response: Response) -> AttemptFailed:
@@ -289,16 +290,6 @@ class Wire:
                     if len(body) >= _ERROR_BODY_BYTES:
                         break
         return from_response(response.status, response.headers, body, self._timing.now())
-
-    async def _next(self, chunks: AsyncIterator[bytes], quiet_since: float) -> bytes | None:
-        """The next bytes, or None at the end. Comments and pings that keep a connection alive are silence too."""
-        left = self._silence_seconds - (self._timing.monotonic() - quiet_since)
-        try:
-            async with asyncio.timeout(left):
-                return await anext(chunks, None)
-        except TimeoutError:
-            message = f"the server sent nothing for {self._silence_seconds:g} s"
-            raise AttemptFailed("network", message) from None
 
 
 def _decode(decoder: Decoder, events: list[SseEvent]) -> tuple[list[Part], Exception | None]:
@@ -326,14 +317,6 @@ def _ended(decoder: Decoder) -> Sequence[Part]:
 def _too_deep() -> AttemptFailed:
     # What a reader of JSON takes, those who walk through it may not.
     return AttemptFailed("malformed", "an event of the stream is nested too deep")
-
-
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read the little that follows the last event, so that the connection can serve the next turn."""
-    with suppress(TimeoutError, AttemptFailed):
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in chunks:
-                continue
 
 
 def _iso(moment: float) -> str:
