@@ -251,6 +251,20 @@ def test_approvals_are_counted_in_the_played_run_alone_and_never_expire_in_it(ho
         assert (played.code, told(played)) == (0, told(ran)), played.stderr
 
 
+def test_an_approval_that_earlier_runs_spent_is_played_as_spent(home: Home) -> None:
+    home.write("a.md", "A")
+    entry = '[[approval]]\ntool = "read_file"\npath = "a.md"\ndecide = "allow"\nwhy = "me"\nuses = 1\n'
+    (home.path / "approvals.toml").write_text(f"version = 1\n{entry}")
+    task = home.task(prompt="Go", tools={"read_file": "ask"})
+    script = home.script({"calls": [{"tool": "read_file", "arguments": {"path": "a.md"}}]}, {"text": "Done."})
+    args = ("-t", task, "-m", script, "-a", str(home.path / "approvals.toml"))
+    assert home.stream(*args).result["counts"]["refusals"] == 0
+    path, ran = record(home, *args)
+    assert ran.result["counts"]["refusals"] == 1
+    played = play(home, path)
+    assert (played.code, told(played)) == (0, told(ran)), played.stderr
+
+
 def test_requests_of_web_tools_are_counted_and_not_made(home: Home) -> None:
     urls = [f"https://a.example/{number}" for number in range(3)]
     calls = [{"tool": "fetch_url", "arguments": {"url": url}} for url in urls]

@@ -16,8 +16,10 @@ import pytest
 from fakes.asking import Slept, ask, hear, request, user
 from fakes.model_server import Cut, ModelServer, calls, delta, refusal, stream, text
 from fakes.opened import by_name, opened
+from remit.base.calls import Decision, RuleRef, done
 from remit.base.errors import EnvironmentFault, Faults, ProviderBusy, UsageFault
 from remit.base.messages import CallBlock, Delta, Message, ResultBlock, RetryPart, TextBlock, ToolSpec, Usage
+from remit.base.records import Answered, CallChecked, CallSettled, PromptEnded, RunStarted, Spent
 from remit.base.redact import REDACTED, KeyGuard, Redactor
 from remit.config.load import parse
 from remit.providers.difference import first_difference
@@ -274,6 +276,46 @@ def test_a_full_disk_ends_the_run_as_one(tmp_path: Path) -> None:
             ask(provider, request(model="scripted"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_disk_that_is_full_at_a_call_ends_the_run_and_at_its_end_takes_nothing_from_it(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    file = Recording(str(path), Redactor(), [RecordedModel("p", "m")])
+    file(RunStarted("run", "session", "1", 5.0, "digest", {"prompt": "Go"}))
+    size = path.stat().st_size
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, limits[1]))
+    try:
+        with pytest.raises(EnvironmentFault, match="cannot be written"):
+            file(CallSettled("t1.c1", "c1", "t", done(1), '{"ok":true,"data":1}'))
+        file(PromptEnded("done", 0, False, {}))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        file.close()
+    run = read_recording(str(path))
+    assert run.header.spec == {"prompt": "Go"} and run.header.started == 5.0 and run.end is None
+
+
+def test_calls_that_have_no_outcome_are_recorded_at_the_end(tmp_path: Path) -> None:
+    file = Recording(str(tmp_path / "r.jsonl"), Redactor(), [RecordedModel("p", "m")])
+    said = Message("assistant", (CALL, CallBlock("c2", "t", "{}"), CallBlock("c3", "t", "{")))
+    rule = Decision("auto", RuleRef("default", "built in", "why"))
+    file(RunStarted("run", "session", "1", 5.0, "digest", {}))
+    file(Answered(1, "p/m", said, Usage(), "tool_use", 0.1))
+    file(CallChecked("t1.c1", "c1", "t", True, rule))
+    file(CallChecked("t1.c2", "c2", "t", True, rule))
+    file(Spent("network_requests", 1))
+    file(Spent("network_requests", 1))
+    file(CallSettled("t1.c1", "c1", "t", done(1, "one"), "one"))
+    file(PromptEnded("stopped", 130, True, {"error_kind": "sigint", "errors": ["stopped by SIGINT"]}))
+    file.close()
+    run = read_recording(str(tmp_path / "r.jsonl"))
+    first, second, third = run.calls["t1.c1"], run.calls["t1.c2"], run.calls["t1.c3"]
+    assert (first.outcome, first.content, first.network_requests, first.decision) == (done(1), "one", 2, rule)
+    assert (second.outcome, second.decision, second.allowed) == (None, rule, True)
+    assert (third.outcome, third.decision, third.id) == (None, None, "c3")
+    assert run.end is not None and (run.end.verdict, run.end.exit_code, run.end.kind) == ("stopped", 130, "sigint")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ class Playback(Course):
         self._judged: set[str] = set()
         self._settled: set[str] = set()
         self._uses: Counter[str] = Counter()
+        self._judging: RecordedCall | None = None
         self._stop: Callable[[RemitError], None] | None = None
         self._charge: Callable[[], None] | None = None
 
@@ -100,11 +101,13 @@ class Playback(Course):
         """What was recorded of the next call of this turn with this tool and these arguments."""
         if tool == CHECK:
             self._checks += 1
-            return self._run.calls.get(f"t{self._turn}.check{self._checks}")
-        wanted = (tool, arguments)
-        key = next((key for key, call in self._open.items() if call == wanted), "")
-        self._open.pop(key, None)
-        return self._run.calls.get(key)
+            key = f"t{self._turn}.check{self._checks}"
+        else:
+            wanted = (tool, arguments)
+            key = next((key for key, call in self._open.items() if call == wanted), "")
+            self._open.pop(key, None)
+        self._judging = self._run.calls.get(key)
+        return self._judging
 
     def charge(self, network_requests: int) -> None:
         """Count the requests that the recorded call made. Raises BudgetSpent."""
@@ -135,8 +138,9 @@ class Playback(Course):
         return self._fault(what or "the recorded run did not go on here")
 
     def take_use(self, entry: str, limit: int) -> bool:
-        """Count a use of an approval, in this run alone."""
-        free = self._uses[entry] < limit
+        """Count a use of an approval, in this run alone. Earlier runs may have left the recorded one none."""
+        was_refused = self._judging is not None and not self._judging.allowed
+        free = self._uses[entry] < limit and not was_refused
         self._uses[entry] += free
         return free
 

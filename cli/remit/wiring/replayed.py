@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure, Faults, UsageFault
 from remit.base.ports import World
 from remit.base.redact import KeyGuard, Redactor, is_secret_name
-from remit.base.resources import Effect
 from remit.base.spec import PLAYED, RunSpec
 from remit.config.settings import Settings
 from remit.engine.models import Model
@@ -58,7 +57,7 @@ def replay(
         offer=Offer({name: playback.tool(tool) for name, tool in offer.tools.items()}, offer.withheld),
         models=_models(run, spec, playback.tape),
         guard=KeyGuard(),
-        world=NoWorld() if root is None else RunWorld(root, spec.fetch_allowed_ports),
+        world=cast("World", NoWorld()) if root is None else RunWorld(root, spec.fetch_allowed_ports),
         root=root,
         course=playback,
     )
@@ -134,11 +133,8 @@ def _models(run: RecordedRun, spec: RunSpec, tape: Tape) -> list[Model]:
     ]
 
 
-class NoWorld(World):
-    """No workspace and no network: stand-ins know what their calls touched."""
+class NoWorld:
+    """No workspace and no network: stand-ins know what their calls touched, and ask for no name."""
 
-    def path(self, spelled: str, effect: Effect) -> NoReturn:
-        raise Failure(ErrorCode.UNDECLARED, "a recording is played without a workspace")
-
-    tree = path
-    url = path
+    def __getattr__(self, question: str) -> NoReturn:
+        raise Failure(ErrorCode.UNDECLARED, f"a recording is played without a workspace; nobody can say its {question}")
