@@ -252,3 +252,25 @@ def test_a_key_is_shown_to_its_server_alone(home: Home, protocol: Protocol, sour
     assert (home.out / "artifacts" / "r.md").read_text() == "The key is [redacted]."
     assert (home.path / "recording.jsonl").stat().st_size > 1000
     assert_hidden(home, done, key)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_token_command_that_prints_for_ever_is_ended(home: Home, stream: str) -> None:
+    body = f"import sys\nwhile True:\n    sys.{stream}.write('y' * 65536)\n"
+    assert "token command" in fault_of(home, body)
+
+
+def test_what_a_token_command_leaves_running_does_not_hold_the_run(home: Home) -> None:
+    """Its time is up when a program in the background holds its output, and nothing of it is left."""
+    mark = home.path / "left.pid"
+    body = (
+        "import os, subprocess\n"
+        f"left = subprocess.Popen(['sleep', '300'])\nopen({str(mark)!r}, 'w').write(str(left.pid))\n"
+        f"print('{FROM_COMMAND}')\n"
+    )
+    assert "did not end within" in fault_of(home, body, seconds=1.5)
+    pid = int(mark.read_text())
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from remit.base.errors import PreflightFault
 from remit.base.redact import KeyGuard, Redactor
@@ -13,6 +15,8 @@ from remit.store.auth import AuthFile
 
 COMMAND_SECONDS = 30.0
 MAX_KEY_BYTES = 64 * 1024
+MOST_PRINTED = 2 * MAX_KEY_BYTES
+"""Of a token command, before it is ended: a key, and whatever stands around it."""
 
 
 def find_credential(model: ModelSpec, environ: Mapping[str, str], config_dir: str, guard: KeyGuard) -> Credential:
@@ -45,24 +49,58 @@ def _find(model: ModelSpec, environ: Mapping[str, str], config_dir: str, guard: 
 
 def printed_key(model: ModelSpec, environ: Mapping[str, str], *, seconds: float = COMMAND_SECONDS) -> str:
     """What the token command of a model prints within so many seconds. Raises PreflightFault."""
-    import subprocess  # most runs start no program
-
-    command = model.token_command
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, env=environ, check=False
-        )
-    except subprocess.TimeoutExpired:
+        code, printed, complaint = _run(model.token_command, environ, seconds)
+    except TimeoutError:
         raise _failed(model, f"did not end within {seconds:g} s") from None
     except OSError as problem:
         raise _failed(model, f"cannot be started: {problem.strerror}") from None
-    key = done.stdout[: MAX_KEY_BYTES + 1].decode("utf-8", "replace").strip()
-    if done.returncode != 0:
-        said = Redactor((key,)).text(" ".join(done.stderr.decode("utf-8", "replace").split()))
-        raise _failed(model, f"ended with exit code {done.returncode}: {head(said, 300) or 'it said nothing'}")
+    key = printed.decode("utf-8", "replace").strip()
     if not key or len(key) > MAX_KEY_BYTES or not key.isascii() or not key.isprintable():
+        key = ""
+    if code != 0 and len(printed) <= MOST_PRINTED:
+        said = Redactor((key,)).text(" ".join(complaint.decode("utf-8", "replace").split()))
+        raise _failed(model, f"ended with exit code {code}: {head(said, 300) or 'it said nothing'}")
+    if not key:
         raise _failed(model, "did not print one line with a key")
     return key
+
+
+def _run(command: Sequence[str], environ: Mapping[str, str], seconds: float) -> tuple[int, bytes, bytes]:
+    """Exit code and the output of a program, which is ended when it prints more than a key can have, when
+    its time is up, and with all that it started. Raises OSError, TimeoutError."""
+    import selectors
+    import signal
+    import subprocess
+    import time
+
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    deadline = time.monotonic() + seconds
+    with (
+        subprocess.Popen(command, env=environ, start_new_session=True, **pipes) as process,  # type: ignore[call-overload]
+        selectors.DefaultSelector() as ready,
+    ):
+        read = {process.stdout: bytearray(), process.stderr: bytearray()}
+        for pipe in read:
+            ready.register(pipe, selectors.EVENT_READ)
+        try:
+            while ready.get_map() and all(len(data) <= MOST_PRINTED for data in read.values()):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                for found, _ in ready.select(left):
+                    if data := os.read(found.fd, MAX_KEY_BYTES):
+                        read[found.fileobj] += data
+                    else:
+                        ready.unregister(found.fileobj)
+            if not ready.get_map():
+                process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, bytes(read[process.stdout]), bytes(read[process.stderr])
 
 
 def _failed(model: ModelSpec, what: str) -> PreflightFault:
