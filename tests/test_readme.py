@@ -19,7 +19,7 @@ from remit.base.errors import EXIT_CODES, SIGHUP_EXIT, SIGINT_EXIT, SIGPIPE_EXIT
 ROOT = README.parent
 FILES = blocks("file")
 BLOCKS = blocks("block")
-TOUR = ("new", "run", "changed", "policy", "pipe", "stream")
+TOUR = ("new", "run", "changed", "policy", "pipe", "stream", "replay")
 """The blocks that a reader pastes one after the other; `report` and `test` stand for themselves."""
 
 
@@ -55,6 +55,11 @@ def test_every_console_block_is_known() -> None:
 def test_the_task_is_started_and_checked(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
     assert tour["new"].returncode == 0, tour["new"].stderr
     assert "sales/task.yaml: OK" in tour["new"].stdout
+
+
+def test_a_run_is_recorded_and_played_again(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    assert tour["replay"].returncode == 0, tour["replay"].stderr
+    assert tour["replay"].stdout.endswith("as recorded\n")
 
 
 def test_the_task_file_shown_is_that_of_the_example() -> None:
