@@ -263,21 +263,37 @@ class RunState(Protocol):
         ...
 
 
-class Finished(msgspec.Struct, frozen=True):
-    """A process that ended. exit_code: None when it was killed by its time limit."""
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that ended. exit_code: minus the number of the signal that ended it; None when it was
+    killed by its time limit. truncated: stdout or stderr is not all there was. timed_out, flooded: ended by us, for
+    its time or for printing too much. outlived: something it started could not be ended. seconds: wall
+    time. stdout_bytes, stderr_bytes: as they came."""
 
     exit_code: int | None
-    stdout: bytes
-    stderr: bytes
-    truncated: bool
+    stdout: bytes = b""
+    stderr: bytes = b""
+    truncated: bool = False
+    timed_out: bool = False
+    flooded: bool = False
+    outlived: bool = False
+    seconds: float = 0.0
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
 
 
 class Process(Protocol):
-    """The grant for declared commands."""
+    """The grant for declared commands, confined as the run's sandbox says."""
 
     async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int) -> Finished:
-        """Run without a shell in the workspace, stdin null, own process group. Raises
+        """Run without a shell in the workspace, stdin null; all it started ends with it. Raises
         Failure(command_failed) when it cannot be started."""
+        ...
+
+    async def shell(
+        self, command: str, *, workdir: str, seconds: float, take: Callable[[int, bytes], None]
+    ) -> Finished:
+        """Run a line in bash in a declared directory ("." is the workspace), otherwise as `run`. take: gets
+        the bytes of the streams (1 stdout, 2 stderr) as they come; Finished holds none."""
         ...
 
 

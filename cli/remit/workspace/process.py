@@ -1,181 +1,228 @@
-"""Commands as child processes: no shell, a cleared environment, a group of their own that ends with the call."""
+"""Commands as child processes: a cleared environment, stdin null, confined, and a tree that ends with the call."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import shlex
-import signal
-import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import MIB
 from remit.base.ports import Finished
 from remit.base.resources import Resource
-from remit.base.text import shorten
+from remit.base.text import scrub, shorten
+from remit.workspace.launcher_request import Jail, Request
+from remit.workspace.process_launch import Ended, Launched, NotStarted, Take
+from remit.workspace.process_output import Output
+from remit.workspace.root import Root
 
-KEPT_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_ALL", "TERM")
-"""What a child sees of our environment; a key or a token never stands in one of these."""
+KEPT_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "LANG", "LC_ALL", "TERM")
+"""What a child sees of our environment; a key, a token or a proxy's password never stands in one of these."""
+
+SET_VARIABLES = {"NO_COLOR": "1", "CLICOLOR": "0"}
 
 GRACE_SECONDS = 2.0
 """Between the request to end and the kill."""
 
-DRAIN_SECONDS = 0.2
-"""For output still in the pipes once the command itself has ended."""
+MAX_RAW_BYTES = 100 * MIB
+"""Of stdout and stderr together; a command that prints more is killed."""
 
-REAP_SECONDS = 1.0
-"""For the system to take a killed process away."""
+BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
+
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_STEPS = {
+    "exec": "name a program that is on PATH, or an executable file of the workspace as ./name",
+    "directory": "it was moved or replaced meanwhile; call the tool again",
+}
+
+
+class Confinement:
+    """How commands are held: the jail, and what it adds to their environment. This one holds nothing."""
+
+    environment: Mapping[str, str] = {}
+    limits: Sequence[tuple[int, int]] = ()
+
+    def jail(self) -> Jail | None:
+        """How the next command is confined. Raises Failure(command_failed)."""
+        return None
+
+    def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
+        """The command line that runs `argv` in `directory`."""
+        return argv
 
 
 class ProcessGrant:
     """base.ports.Process for the declared commands.
 
-    workspace: absolute directory to run in. commands: `command` resources; a call's argv must be one
-    of their names, split as a shell splits words, else Failure(undeclared). environment: variables
-    set on top of KEPT_VARIABLES.
+    workspace: absolute directory to run in. resources: those of the call. A command must be the name of a
+    `command` resource, for `run` split as a shell splits words; a directory that of a `path` resource that leads to
+    what policy saw. Else Failure(undeclared). environment: variables set on top of KEPT_VARIABLES.
+    root: the workspace, for calls that name a directory.
     """
 
-    def __init__(self, workspace: str, commands: Sequence[Resource], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        workspace: str,
+        resources: Sequence[Resource],
+        environment: Mapping[str, str],
+        *,
+        confinement: Confinement | None = None,
+        root: Root | None = None,
+    ) -> None:
         self._workspace = workspace
-        self._allowed = {argv for resource in commands if (argv := _words(resource)) is not None}
+        self._lines = {resource.name for resource in resources if resource.kind == "command"}
+        self._allowed = {argv for line in self._lines if (argv := _words(line)) is not None}
+        self._places = {resource.name: resource for resource in resources if resource.kind == "path"}
         self._environment = dict(environment)
+        self._confinement = confinement or Confinement()
+        self._root = root
 
     async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int) -> Finished:
-        """Run a declared command and wait for it, at most `seconds`.
+        """Run a declared command without a shell and wait for it, at most `seconds`.
 
-        At most `max_bytes` of stdout and of stderr are kept, the first ones; the rest is read and let
-        go. What it leaves running in its group is killed. When the call is cancelled the group is
-        killed too. Raises Failure(undeclared, command_failed).
+        At most `max_bytes` of stdout and of stderr are kept, the first and the newest ones. What it leaves
+        running is killed, also when the call is cancelled. Raises Failure(undeclared, command_failed).
         """
         if tuple(argv) not in self._allowed:
-            raise Failure(
-                ErrorCode.UNDECLARED, f"the command {shorten(shlex.join(argv))} was not declared by this call"
-            )
-        child = await self._start(argv, max_bytes)
-        try:
-            exit_code = await child.wait(seconds)
-            await child.drain()
-        finally:
-            await child.end()
-        stdout, stderr = child.outputs
-        return Finished(exit_code, bytes(stdout.data), bytes(stderr.data), stdout.truncated or stderr.truncated)
-
-    async def _start(self, argv: Sequence[str], max_bytes: int) -> _Child:
-        starting = asyncio.ensure_future(self._spawn(argv, max_bytes))
-        try:
-            return await asyncio.shield(starting)
-        except (OSError, ValueError) as problem:
-            raise _not_started(argv, problem) from None
-        except asyncio.CancelledError:
-            # Cancelled itself, the start would kill the command alone and wait for all that holds its pipes.
-            with contextlib.suppress(OSError, ValueError):
-                await (await starting).end()
-            raise
-
-    async def _spawn(self, argv: Sequence[str], max_bytes: int) -> _Child:
-        """Raises OSError, ValueError."""
-        kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
-        loop = asyncio.get_running_loop()
-        _, child = await loop.subprocess_exec(
-            lambda: _Child(loop, max_bytes),
-            *argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=self._workspace,
-            env=kept | self._environment,
-            start_new_session=True,
+            raise _undeclared(shlex.join(argv))
+        outputs = (Output(max_bytes), Output(max_bytes))
+        finished = await self._run(argv, self._workspace, None, seconds, lambda fd, data: outputs[fd - 1].take(data))
+        stdout, stderr = outputs
+        return Finished(
+            exit_code=finished.exit_code,
+            stdout=stdout.content(),
+            stderr=stderr.content(),
+            truncated=bool(stdout.left_out or stderr.left_out),
+            timed_out=finished.timed_out,
+            flooded=finished.flooded,
+            outlived=finished.outlived,
+            seconds=finished.seconds,
+            stdout_bytes=stdout.total,
+            stderr_bytes=stderr.total,
         )
-        return child
+
+    async def shell(self, command: str, *, workdir: str, seconds: float, take: Take) -> Finished:
+        """Run a declared line in bash, without profile, and wait for it, at most `seconds`.
+
+        workdir: "." or a declared directory. take: gets the bytes of the streams (1 stdout, 2 stderr) as they
+        come; none are kept here. Otherwise as `run`.
+        """
+        if command not in self._lines:
+            raise _undeclared(command)
+        directory, identity = self._directory(workdir)
+        argv = [_bash(), "--noprofile", "--norc", "-c", command]
+        return await self._run(argv, directory, identity, seconds, take)
+
+    async def _run(
+        self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
+    ) -> Finished:
+        began = time.monotonic()
+        flood = _Flood(take)
+        try:
+            request = self._request(argv, directory, identity)
+            launched = await Launched.start(request, flood.take)
+        except (OSError, ValueError) as problem:
+            raise _not_started(argv, NotStarted("launcher", 0, _reason(problem))) from None
+        try:
+            flood.full = launched.kill
+            timed_out = not await launched.ended(seconds)
+            if timed_out:
+                launched.ask_to_end()
+                await launched.ended(GRACE_SECONDS)
+        finally:
+            await launched.end()
+        try:
+            ended = launched.outcome()
+        except NotStarted as problem:
+            raise _not_started(argv, problem) from None
+        return flood.finished(ended, timed_out, time.monotonic() - began)
+
+    def _request(self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None) -> Request:
+        kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
+        environment = {"PATH": _PATH, **kept, **SET_VARIABLES, **self._environment, **self._confinement.environment}
+        return Request(
+            argv=[os.fsencode(word) for word in self._confinement.wrap(argv, directory)],
+            environment={os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
+            directory=directory,
+            identity=identity,
+            grace=GRACE_SECONDS,
+            limits=list(self._confinement.limits),
+            jail=self._confinement.jail(),
+        )
+
+    def _directory(self, workdir: str) -> tuple[str, tuple[int, int] | None]:
+        """Where to run, and what must be found there. Raises Failure."""
+        if workdir == ".":
+            return self._workspace, None
+        declared = self._places.get(workdir)
+        if declared is None or self._root is None:
+            raise Failure(ErrorCode.UNDECLARED, f"the directory {shorten(workdir)} was not declared by this call")
+        fd, found = self._root.open_directory(workdir)
+        os.close(fd)
+        if scrub(found.real) != declared.real:
+            raise Failure(
+                ErrorCode.FILE_CHANGED,
+                f"{shorten(workdir)} leads elsewhere than when the rules were asked, nothing was run; "
+                f"call the tool again",
+            )
+        return os.path.join(self._workspace, found.real), (found.info.st_dev, found.info.st_ino)
 
 
-class _Output:
-    """The first bytes of a stream; the rest is only known to have been there."""
+class _Flood:
+    """Passes output on; once there is too much of it, `full` is called to stop it."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self.data = bytearray()
-        self.truncated = False
-        self._max_bytes = max_bytes
+    def __init__(self, take: Take) -> None:
+        self._take = take
+        self._totals = [0, 0]
+        self.full: Callable[[], None] = lambda: None
+        self.flooded = False
 
-    def take(self, chunk: bytes) -> None:
-        room = self._max_bytes - len(self.data)
-        self.data += chunk[:room]
-        self.truncated = self.truncated or len(chunk) > room
+    def take(self, fd: int, data: bytes) -> None:
+        self._totals[fd - 1] += len(data)
+        self._take(fd, data)
+        if sum(self._totals) > MAX_RAW_BYTES and not self.flooded:
+            self.flooded = True
+            self.full()
 
-
-class _Child(asyncio.SubprocessProtocol):
-    """A started command. Its end and the end of its pipes are two events: what it left running in the
-    background holds the pipes open, and must not hold the call."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, max_bytes: int) -> None:
-        self.outputs = (_Output(max_bytes), _Output(max_bytes))
-        self._exited: asyncio.Future[None] = loop.create_future()
-        self._closed: asyncio.Future[None] = loop.create_future()
-        self._open_pipes = {1, 2}
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-        # The transport forgets the pid of a process it knows to have ended, but its group may live on.
-        self._group = transport.get_pid()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.outputs[fd - 1].take(data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._open_pipes.discard(fd)
-        if not self._open_pipes and not self._closed.done():
-            self._closed.set_result(None)
-
-    def process_exited(self) -> None:
-        if not self._exited.done():
-            self._exited.set_result(None)
-
-    async def wait(self, seconds: float) -> int | None:
-        """The exit code (minus the number of the signal that ended it), or None when its time was up."""
-        if await _within(self._exited, seconds):
-            return self._transport.get_returncode()
-        self._signal(signal.SIGTERM)
-        await _within(self._exited, GRACE_SECONDS)
-        return None
-
-    async def drain(self) -> None:
-        """Take what is still in the pipes."""
-        if self._exited.done():
-            await _within(self._closed, DRAIN_SECONDS)
-
-    async def end(self) -> None:
-        """Kill what is left of the group and let go of the pipes."""
-        self._signal(signal.SIGKILL)
-        self._transport.close()
-        await _within(self._exited, REAP_SECONDS)
-
-    def _signal(self, number: signal.Signals) -> None:
-        # Gone already; or no longer ours to signal, such as a program that changed its user.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._group, number)
+    def finished(self, ended: Ended, timed_out: bool, seconds: float) -> Finished:
+        return Finished(
+            exit_code=None if timed_out else ended.code,
+            timed_out=timed_out,
+            flooded=self.flooded,
+            outlived=ended.outlived,
+            seconds=seconds,
+            stdout_bytes=self._totals[0],
+            stderr_bytes=self._totals[1],
+        )
 
 
-async def _within(event: asyncio.Future[None], seconds: float) -> bool:
-    done, _ = await asyncio.wait({event}, timeout=seconds)
-    return bool(done)
+def _bash() -> str:
+    for path in BASHES:
+        if os.access(path, os.X_OK):
+            return path
+    raise Failure(ErrorCode.COMMAND_FAILED, f"bash is not installed: none of {', '.join(BASHES)} is a program")
 
 
-def _words(resource: Resource) -> tuple[str, ...] | None:
+def _words(line: str) -> tuple[str, ...] | None:
     """The argv a declared command stands for; None for what is no command line."""
-    if resource.kind != "command":
-        return None
     try:
-        return tuple(shlex.split(resource.name)) or None
+        return tuple(shlex.split(line)) or None
     except ValueError:
         return None
 
 
-def _not_started(argv: Sequence[str], problem: Exception) -> Failure:
-    reason = getattr(problem, "strerror", None) or str(problem)
+def _undeclared(line: str) -> Failure:
+    return Failure(ErrorCode.UNDECLARED, f"the command {shorten(line)} was not declared by this call")
+
+
+def _reason(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or str(problem)
+
+
+def _not_started(argv: Sequence[str], problem: NotStarted) -> Failure:
+    hint = _STEPS.get(problem.step, f"the step {problem.step} of confining it failed; the sandbox setting may be off")
     return Failure(
         ErrorCode.COMMAND_FAILED,
-        f"the command {shorten(shlex.join(argv))} could not be started: {reason}; "
-        f"name a program that is on PATH, or an executable file of the workspace as ./name",
+        f"the command {shorten(shlex.join(argv))} could not be started: {problem.text}; {hint}",
     )

@@ -16,7 +16,7 @@ import pytest
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Finished
 from remit.base.resources import Effect, Resource
-from remit.workspace.process import GRACE_SECONDS, KEPT_VARIABLES, ProcessGrant
+from remit.workspace.process import GRACE_SECONDS, KEPT_VARIABLES, MAX_RAW_BYTES, SET_VARIABLES, ProcessGrant
 
 
 def grant(root: Path, *commands: str, environment: Mapping[str, str] | None = None) -> ProcessGrant:
@@ -68,7 +68,8 @@ def ends(pid: int, within: float = 5.0) -> bool:
 
 def test_output_and_exit_code(tmp_path: Path) -> None:
     finished = sh(tmp_path, "echo out; echo err >&2; exit 3")
-    assert finished == Finished(exit_code=3, stdout=b"out\n", stderr=b"err\n", truncated=False)
+    assert (finished.exit_code, finished.stdout, finished.stderr) == (3, b"out\n", b"err\n")
+    assert not finished.truncated and not finished.timed_out
 
 
 def test_it_runs_in_the_workspace(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_the_environment_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("LANG", "C.UTF-8")
     finished = run(tmp_path, "env", environment={"REMIT_OUT": "/out"})
     names = {line.partition("=")[0] for line in finished.stdout.decode().splitlines()}
-    assert names <= {*KEPT_VARIABLES, "REMIT_OUT"}
+    assert names <= {*KEPT_VARIABLES, *SET_VARIABLES, "REMIT_OUT"}
     assert {"PATH", "LANG", "REMIT_OUT"} <= names
 
 
@@ -172,31 +173,48 @@ def test_output_that_is_not_utf8_comes_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stream", ["", " >&2"])
 def test_each_stream_is_kept_up_to_its_limit(tmp_path: Path, size: int, truncated: bool, stream: str) -> None:
     finished = sh(tmp_path, f"printf %{size}s x{stream}", max_bytes=100)
-    kept = finished.stderr if stream else finished.stdout
-    assert kept == (b" " * (size - 1) + b"x")[:100]
-    assert finished.truncated is truncated
+    kept, total = (finished.stderr, finished.stderr_bytes) if stream else (finished.stdout, finished.stdout_bytes)
+    whole = b" " * (size - 1) + b"x"
+    assert kept == (b"%s\n[... 1 bytes left out ...]\n%s" % (whole[:25], whole[-75:]) if truncated else whole)
+    assert (finished.truncated, total) == (truncated, size)
 
 
 def test_nothing_is_kept_of_no_bytes(tmp_path: Path) -> None:
-    assert run(tmp_path, "echo", "x", max_bytes=0) == Finished(0, b"", b"", True)
+    finished = run(tmp_path, "echo", "x", max_bytes=0)
+    assert (finished.stdout, finished.truncated) == (b"\n[... 2 bytes left out ...]\n", True)
 
 
 def test_a_flood_is_read_on_and_let_go(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
-        finished = sh(tmp_path, "yes | head -c 200000000; echo end >&2", max_bytes=1000)
+        finished = sh(tmp_path, "yes | head -c 90000000; echo end >&2", max_bytes=1000)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < 8_000_000
-    assert finished.stdout == b"y\n" * 500
+    assert finished.stdout == b"y\n" * 125 + b"\n[... 89999000 bytes left out ...]\n" + b"y\n" * 375
     assert finished.stderr == b"end\n"
-    assert (finished.exit_code, finished.truncated) == (0, True)
+    assert (finished.exit_code, finished.truncated, finished.stdout_bytes) == (0, True, 90_000_000)
 
 
-def test_a_flood_without_end_meets_the_time_limit(tmp_path: Path) -> None:
-    finished = run(tmp_path, "yes", seconds=1, max_bytes=1000)
-    assert finished == Finished(None, b"y\n" * 500, b"", True)
+def test_a_flood_without_end_is_ended(tmp_path: Path) -> None:
+    finished = run(tmp_path, "yes", seconds=60, max_bytes=1000)
+    assert (finished.exit_code, finished.flooded, finished.timed_out) == (-signal.SIGKILL, True, False)
+    assert finished.stdout_bytes > MAX_RAW_BYTES
+    assert finished.stdout.startswith(b"y\ny\n")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("more", "flooded"), [(0, False), (1, True)])
+def test_what_may_be_printed_is_exact(tmp_path: Path, more: int, flooded: bool) -> None:
+    half = MAX_RAW_BYTES // 2
+    script = f"head -c {half} /dev/zero; head -c {half + more} /dev/zero >&2"
+    assert sh(tmp_path, script, max_bytes=1000).flooded is flooded
+
+
+def test_a_silent_flood_meets_the_time_limit(tmp_path: Path) -> None:
+    finished = sh(tmp_path, "while :; do :; done", seconds=1)
+    assert (finished.exit_code, finished.timed_out) == (None, True)
 
 
 def test_death_by_a_signal_is_an_exit_code(tmp_path: Path) -> None:

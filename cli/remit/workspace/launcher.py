@@ -1,0 +1,195 @@
+"""The process between remit and one command: starts it, outlives it, and leaves nothing of it behind.
+
+It runs as `python -I -S -c "..." FD`, or as `remit __exec FD` where remit is one frozen program. FD is a
+socket: a request comes in (length and `marshal`, see `launcher_request`), and lines go out:
+
+    failed STEP ERRNO TEXT      the command was not started
+    started PID                 the command's process, and its group, where it has no PID namespace
+    exited STATUS               wait status of the command; all it started has ended too
+    outlived STATUS             the same, but something could not be ended
+
+Later a byte on the socket asks everything to end, with a grace; its end is the end of remit, or of its
+interest, and kills everything at once.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import select
+import sys
+import time
+
+from remit.workspace.launcher_jail import Refused, attempt, enter, restrict, show_own_processes
+from remit.workspace.launcher_kernel import Kernel
+from remit.workspace.process_tree import Descendants, OwnNamespace, Reaper, end_all, quietly
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from remit.workspace.launcher_request import Request
+
+KILL_SECONDS = 5.0
+"""To end a tree that has to go."""
+
+REAP_SECONDS = 1.0
+"""Between looks for orphans that ended, while the command runs."""
+
+_SIGTERM, _SIGPIPE, _SIGXFSZ = 15, 13, 25
+_LINUX = sys.platform.startswith("linux")
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Serve the one request that comes through the socket arguments[0]."""
+    control = int(arguments[0])
+    os.set_inheritable(control, False)
+    try:
+        _serve(control, marshal.loads(_message(control)))
+    except Refused as refused:
+        _tell(control, f"failed {refused.step} {refused.problem.errno or 0} {refused.problem.strerror}")
+    os._exit(0)
+
+
+def _serve(control: int, request: Request) -> None:
+    kernel = Kernel() if _LINUX else None
+    jail = request["jail"]
+    if kernel is not None:
+        attempt("tree", kernel.adopt_orphans)
+    if jail is None or kernel is None:
+        _supervise(control, request, kernel, Descendants())
+        return
+    enter(kernel, jail)
+    if not jail["pid"]:
+        _supervise(control, request, kernel, Descendants())
+        return
+    first = attempt("pid", os.fork)
+    if first:
+        # When the first process of a PID namespace is gone, the system has killed all others in it.
+        _let_go(control)
+        os.waitpid(first, 0)
+        return
+    attempt("pid", kernel.die_with_parent)
+    if jail["proc"]:
+        show_own_processes(kernel, jail["mounts"] is not None and jail["mounts"]["read_only"])
+    _supervise(control, request, kernel, OwnNamespace())
+
+
+def _supervise(control: int, request: Request, kernel: Kernel | None, tree: OwnNamespace | Descendants) -> None:
+    """Start the command, wait for its end, and end all the rest."""
+    child = attempt("fork", os.fork)
+    if child == 0:
+        _become(control, request, kernel, isinstance(tree, Descendants))
+    _silence()
+    if isinstance(tree, Descendants):
+        _tell(control, f"started {child}")
+    reaper = Reaper(child)
+    _wait(control, child, reaper, tree, request["grace"])
+    all_ended = end_all(tree, reaper, KILL_SECONDS)
+    _tell(control, f"{'exited' if all_ended else 'outlived'} {9 if reaper.status is None else reaper.status}")
+
+
+def _wait(control: int, child: int, reaper: Reaper, tree: OwnNamespace | Descendants, grace: float) -> None:
+    """Until the command has ended, or must."""
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    watch = _watch(child)
+    if watch >= 0:
+        poll.register(watch, select.POLLIN)
+    pause = REAP_SECONDS if watch >= 0 else 0.01
+    deadline = None
+    while True:
+        reaper.reap()
+        if reaper.status is not None:
+            return
+        left = pause if deadline is None else min(pause, deadline - time.monotonic())
+        if left <= 0:
+            return
+        ready = poll.poll(left * 1000)
+        if any(fd == control for fd, _ in ready):
+            if not _received(control, 1):
+                return
+            if deadline is None:
+                tree.signal(_SIGTERM)
+                deadline = time.monotonic() + grace
+
+
+def _watch(child: int) -> int:
+    """A descriptor that is readable once the child has ended; -1 where the system has none."""
+    try:
+        return os.pidfd_open(child)
+    except (AttributeError, OSError):
+        return -1
+
+
+def _become(control: int, request: Request, kernel: Kernel | None, dies_with_parent: bool) -> NoReturn:
+    """Turn this process into the command."""
+    try:
+        os.setsid()
+        attempt("directory", _change_directory, request)
+        attempt("limits", _limit, request["limits"])
+        if kernel is not None:
+            if dies_with_parent:
+                attempt("tree", kernel.die_with_parent)
+            if request["jail"] is not None:
+                restrict(kernel, request["jail"])
+            # Python ignores these; a program expects them as the system has them.
+            kernel.default_signal(_SIGPIPE)
+            kernel.default_signal(_SIGXFSZ)
+        attempt("exec", os.execvpe, request["argv"][0], request["argv"], request["environment"])
+    except Refused as refused:
+        _tell(control, f"failed {refused.step} {refused.problem.errno or 0} {refused.problem.strerror}")
+    except ValueError as problem:
+        _tell(control, f"failed exec 22 {problem}")
+    os._exit(127)
+
+
+def _change_directory(request: Request) -> None:
+    os.chdir(request["directory"])
+    here = os.stat(".")
+    if request["identity"] not in (None, (here.st_dev, here.st_ino)):
+        raise FileNotFoundError(2, "it was moved or replaced", request["directory"])
+
+
+def _limit(limits: list[tuple[int, int]]) -> None:
+    import resource
+
+    for number, most in limits:
+        _, hard = resource.getrlimit(number)
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(number, (bound, bound))
+
+
+def _let_go(control: int) -> None:
+    """Hold neither the command's pipes nor the socket open."""
+    os.close(control)
+    _silence()
+
+
+def _silence() -> None:
+    os.dup2(0, 1)
+    os.dup2(0, 2)
+
+
+def _message(control: int) -> bytes:
+    size = int.from_bytes(_received(control, 4), "big")
+    return _received(control, size)
+
+
+def _received(control: int, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        try:
+            part = os.read(control, size)
+        except OSError:
+            part = b""
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _tell(control: int, line: str) -> None:
+    # Perhaps nobody listens any more.
+    quietly(os.write, control, line.encode("utf-8", "replace") + b"\n")

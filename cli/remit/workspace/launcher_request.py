@@ -1,0 +1,66 @@
+"""What the launcher is told: builtins only, since it goes through a pipe by `marshal`.
+
+The launcher reads these shapes without loading this file, which is for those who write and check them.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Attach(TypedDict):
+    """One place that shows something else. mask: name of an entry of the mask directory, or "". tree: index
+    of a kept tree, where mask is "". identity: device and inode that the place must have, or None."""
+
+    target: str
+    mask: str
+    tree: int
+    identity: tuple[int, int] | None
+
+
+class Mounts(TypedDict):
+    """mask_dir: an empty directory. folders: names of empty directories in it to be shown elsewhere, with what is to
+    lie in them as mount points; `file` is an unreadable file. trees: directories kept as they are,
+    and whether each is read only. attach: outer places before inner ones. devices: names below /dev."""
+
+    read_only: bool
+    mask_dir: str
+    folders: list[tuple[str, list[str]]]
+    trees: list[tuple[str, bool]]
+    attach: list[Attach]
+    devices: list[str]
+
+
+class Landlock(TypedDict):
+    """files, scopes: handled rights. rules: paths and the rights that hold below each."""
+
+    files: int
+    scopes: int
+    rules: list[tuple[str, int]]
+
+
+class Jail(TypedDict):
+    """How a command is confined. user: through a user namespace. capabilities: those that root keeps.
+    seccomp: a filter program, or nothing."""
+
+    user: bool
+    mounts: Mounts | None
+    pid: bool
+    proc: bool
+    net: bool
+    capabilities: list[int]
+    landlock: Landlock | None
+    seccomp: bytes
+
+
+class Request(TypedDict):
+    """One command. directory: where it runs, with its device and inode if they were seen. grace: seconds between
+    asking all processes to end and killing them. limits: numbers of resources and their hard and soft limit."""
+
+    argv: list[bytes]
+    environment: dict[bytes, bytes]
+    directory: str
+    identity: tuple[int, int] | None
+    grace: float
+    limits: list[tuple[int, int]]
+    jail: Jail | None
