@@ -297,6 +297,37 @@ class Process(Protocol):
         ...
 
 
+class Raised(msgspec.Struct, frozen=True):
+    """What a script failed with. type: the exception's name, or `TypeCheckError` before it ran."""
+
+    type: str
+    message: str
+    traceback: str = ""
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    """What a script came to. limited: a limit ended it, `limit` says which. value: of its last expression;
+    value_repr: in its place, for a value that JSON has no word for or that is too large."""
+
+    outcome: Literal["ok", "error", "limited"]
+    value: Any = None
+    value_repr: str = ""
+    limit: Literal["", "time", "memory", "recursion"] = ""
+    raised: Raised | None = None
+    stdout: str = ""
+    stderr: str = ""
+    stdout_truncated: bool = False
+    stderr_truncated: bool = False
+
+
+class Interpreter(Protocol):
+    """The grant for tools that run scripts in isolation."""
+
+    async def run(self, code: str, *, seconds: float) -> Evaluated:
+        """Run Python with nothing to reach from inside. Raises Failure(command_failed) when it cannot."""
+        ...
+
+
 class ToolContext(Protocol):
     """What a running call holds: its grants, and nothing else. A grant that was not given raises
     Failure(undeclared) when reached for."""
@@ -317,6 +348,8 @@ class ToolContext(Protocol):
     def state(self) -> RunState: ...
     @property
     def process(self) -> Process: ...
+    @property
+    def python(self) -> Interpreter: ...
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run blocking work off the loop. When the call is cancelled the result is abandoned."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Files, Process, RunState, Web
+from remit.base.ports import Artifacts, Files, Interpreter, Process, RunState, Web
 
 Grant = TypeVar("Grant")
 
@@ -25,6 +25,7 @@ class CallContext(msgspec.Struct):
     granted_artifacts: Artifacts | None = None
     granted_state: RunState | None = None
     granted_process: Process | None = None
+    granted_python: Interpreter | None = None
     _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
     @property
@@ -46,6 +47,10 @@ class CallContext(msgspec.Struct):
     @property
     def process(self) -> Process:
         return self._declared(self.granted_process, "processes")
+
+    @property
+    def python(self) -> Interpreter:
+        return self._declared(self.granted_python, "the interpreter")
 
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():

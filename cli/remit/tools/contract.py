@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -16,6 +16,8 @@ from remit.base.messages import ToolSpec
 from remit.base.model_json import decode_json
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
+
+Hand = Literal["python"]
 
 
 class Tool:
@@ -37,6 +39,9 @@ class Tool:
 
     harness: ClassVar[bool] = False
     """Offered by need, without a tick."""
+
+    hands: ClassVar[frozenset[Hand]] = frozenset()
+    """What it works with beyond its resources. Where one is missing the tool is not offered."""
 
     Params: ClassVar[type[msgspec.Struct]]
 

@@ -57,6 +57,7 @@ class Hands:
         self._recorder = recorder
         self._ports = ports
         self._web: Any = None
+        self._python: Any = None
         self._call_ids: dict[str, str] = {}
         self.artifacts = ArtifactStore(
             directory.path, spec.limits.artifact_bytes, recorder.charge_artifact, self._published
@@ -77,6 +78,8 @@ class Hands:
             context.granted_state = StateGrant(self, call.key)
         if "command" in kinds:
             context.granted_process = self._process(resources)
+        if "python" in tool.hands:
+            context.granted_python = self._interpreter()
         return context
 
     def _files(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
@@ -106,6 +109,13 @@ class Hands:
         commands = [resource for resource in resources if resource.kind == "command"]
         environment = {"REMIT_OUT": self._directory.artifacts_path}
         return ProcessGrant(self._spec.workspace, commands, environment)
+
+    def _interpreter(self) -> Any:
+        from remit.workspace.monty import MontyInterpreter, find_worker
+
+        if self._python is None:
+            self._python = MontyInterpreter(find_worker())
+        return self._python
 
     def _published(self, written: ArtifactWritten) -> None:
         self._recorder.artifact(written, self._call_ids.get(written.call, ""))

@@ -64,7 +64,10 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Of
     for name in _wanted(spec):
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals))
-        if rule is None:
+        missing = _missing(tool)
+        if missing:
+            withheld[name] = RuleRef("none", "", missing)
+        elif rule is None:
             tools[name] = tool
         else:
             why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
@@ -74,6 +77,15 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Of
 
         tools["structured_output"] = StructuredOutput(spec.expect.schema)
     return Offer(tools, withheld)
+
+
+def _missing(tool: Tool) -> str:
+    """What the tool works with and this machine has not, or ""."""
+    if "python" in tool.hands:
+        from remit.workspace.monty import missing_interpreter
+
+        return missing_interpreter()
+    return ""
 
 
 def _answerable(spec: RunSpec, approvals: Answers | None) -> Callable[[str], bool]:

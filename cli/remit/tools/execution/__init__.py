@@ -1,0 +1,1 @@
+"""The `execution` toolset: commands, scripts and what they run on."""
