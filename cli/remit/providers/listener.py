@@ -44,7 +44,9 @@ class Listener:
         wanted_to_end = task.cancelling()
         self._waiting = task
         try:
-            return await anext(self._pieces, None)
+            return await self._pieces.__anext__()
+        except StopAsyncIteration:
+            return None
         except asyncio.CancelledError:
             # As in asyncio.timeout: a silence only if nobody else wants the task to end.
             if self._gave_up and task.uncancel() <= wanted_to_end:
