@@ -10,10 +10,11 @@ import msgspec
 
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Files, Process, RunState, Web
+from remit.base.ports import Artifacts, Edits, Files, Process, RunState, Web
 from remit.base.resources import Effect, Resource
 from remit.net.guard import DEFAULT_PORTS, check_url
 from remit.tools.contract import Tool
+from remit.workspace.edit import EditsGrant
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
 from remit.workspace.world import WorkspaceWorld
@@ -27,17 +28,21 @@ class Context:
         *,
         key: str = "t1.c1",
         files: Files | None = None,
+        edits: Edits | None = None,
         web: Web | None = None,
         artifacts: Artifacts | None = None,
         state: RunState | None = None,
         process: Process | None = None,
+        marks: dict[str, str] | None = None,
     ) -> None:
         self.key = key
         self._files = files
+        self._edits = edits
         self._web = web
         self._artifacts = artifacts
         self._state = state
         self._process = process
+        self._marks = {} if marks is None else marks
         self._cancelled = False
 
     def cancel(self) -> None:
@@ -50,6 +55,17 @@ class Context:
     @property
     def files(self) -> Files:
         return _given(self._files, "files")
+
+    @property
+    def edits(self) -> Edits:
+        return _given(self._edits, "edits")
+
+    def seen(self, path: str) -> str:
+        return self._marks.get(path, "")
+
+    def saw(self, path: str, mark: str) -> dict[str, str]:
+        self._marks[path] = mark
+        return {"path": path, "mark": mark}
 
     @property
     def web(self) -> Web:
@@ -114,7 +130,8 @@ def call(
             resources: Sequence[Resource] = tool.resources(params, World(root))
             if between is not None:
                 between()
-            context = Context(files=FilesGrant(root, resources, entry_allowed), **grants)
+            files, edits = FilesGrant(root, resources, entry_allowed), EditsGrant(root, resources)
+            context = Context(files=files, edits=edits, **grants)
             return await tool.run(params, context)
         except Failure as failure:
             return err(failure.code, failure.message)

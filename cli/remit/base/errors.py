@@ -82,6 +82,11 @@ class ErrorCode(StrEnum):
     FILE_TOO_LARGE = "file_too_large"
     FILE_CHANGED = "file_changed"
     OFFSET_PAST_END = "offset_past_end"
+    # changes of files
+    TEXT_NOT_FOUND = "text_not_found"
+    TEXT_AMBIGUOUS = "text_ambiguous"
+    PATCH_INVALID = "patch_invalid"
+    ALREADY_EXISTS = "already_exists"
     # tables
     EMPTY_FILE = "empty_file"
     CSV_INVALID = "csv_invalid"

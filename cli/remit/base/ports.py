@@ -128,6 +128,15 @@ class World(Protocol):
         """A directory and all below it."""
         ...
 
+    def place(self, spelled: str, effect: Effect) -> Resource:
+        """A tree where a directory is there now, else a path."""
+        ...
+
+    def relative(self, spelled: str) -> str:
+        """An absolute path below the workspace as a name in it, for tools that take both; any other
+        spelling as it is. Raises Failure(path_refused) for an absolute path elsewhere."""
+        ...
+
     def url(self, spelled: str, effect: Effect) -> Resource:
         """A public URL, in its normal form. Raises Failure(url_refused, port_refused, address_refused)
         for one that no tool may reach, whatever the rules say."""
@@ -168,12 +177,34 @@ class Walk(Protocol):
     def __iter__(self) -> Iterator[Entry]: ...
 
 
+class Original(msgspec.Struct, frozen=True):
+    """A file as it was found. name: as declared. real: behind links, as the file system has it. content:
+    None where there is no file yet. mark: tells this state of the file from others,
+    `<mtime_ns>:<size>:<inode>`, or "". mode: permission bits. links: how many names the file has. linked:
+    whether the name itself is a symbolic link. identity: what must not change until it is replaced."""
+
+    name: str
+    real: str
+    content: bytes | None = None
+    mark: str = ""
+    mode: int = 0
+    links: int = 0
+    linked: bool = False
+    identity: tuple[int, ...] = ()
+
+
 class Files(Protocol):
-    """The grant for declared paths and trees of the workspace. Anything else: Failure(undeclared)."""
+    """The grant for declared paths and trees of the workspace. Anything else: Failure(undeclared).
+
+    Names may also be absolute paths below the workspace."""
 
     def open(self, name: str) -> BinaryIO:
         """A regular file for reading, opened beneath the root and held to be what policy saw.
         `name` is a declared path, or an entry of a declared tree's walk."""
+        ...
+
+    def read(self, name: str, max_bytes: int) -> Original:
+        """A regular file in one state, whole. Raises Failure(file_too_large, file_changed)."""
         ...
 
     def stat(self, name: str) -> Entry:
@@ -182,6 +213,33 @@ class Files(Protocol):
 
     def walk(self, name: str, max_depth: int | None = None) -> Walk:
         """The entries below a declared tree; depth 1 is its direct children."""
+        ...
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What becomes of a file. original: as it was read for this. content: None removes it. mode: of a new
+    file; None: as the process makes files."""
+
+    original: Original
+    content: bytes | None
+    mode: int | None = None
+
+
+class Edits(Protocol):
+    """The grant for declared paths that are written. Anything else: Failure(undeclared).
+
+    Names may also be absolute paths below the workspace."""
+
+    def read(self, name: str, max_bytes: int) -> Original:
+        """The file that is to be changed, or that there is none. Raises Failure(not_a_file, file_too_large,
+        file_changed, path_refused)."""
+        ...
+
+    def publish(self, changes: Sequence[Change], check: Callable[[], None]) -> tuple[str, ...]:
+        """All changes or none; the marks of the new states, "" for a removed file. Each file is whole at
+        every instant, and none is touched that is no longer as it was read: Failure(file_changed,
+        already_exists). Missing directories of new files are made. check: asked before the first file is
+        touched; what it raises calls everything off. Raises Failure(io_error) with nothing changed."""
         ...
 
 
@@ -341,6 +399,8 @@ class ToolContext(Protocol):
     @property
     def files(self) -> Files: ...
     @property
+    def edits(self) -> Edits: ...
+    @property
     def web(self) -> Web: ...
     @property
     def artifacts(self) -> Artifacts: ...
@@ -350,6 +410,15 @@ class ToolContext(Protocol):
     def process(self) -> Process: ...
     @property
     def python(self) -> Interpreter: ...
+
+    def seen(self, path: str) -> str:
+        """The mark of a file of the workspace when the model last read or wrote it, or ""."""
+        ...
+
+    def saw(self, path: str, mark: str) -> dict[str, str]:
+        """The model now knows the file in this state ("": it is gone). The stamp that says so, for the
+        outcome's data: under `stamp`, several under `stamps`."""
+        ...
 
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run blocking work off the loop. When the call is cancelled the result is abandoned."""

@@ -4,33 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Files, Interpreter, Process, RunState, Web
+from remit.base.ports import Artifacts, Edits, Files, Interpreter, Process, RunState, Web
 
 Grant = TypeVar("Grant")
 
 
 class CallContext(msgspec.Struct):
-    """Implements ToolContext. A grant left None was not declared."""
+    """Implements ToolContext. A grant left None was not declared. marks: of the files that the model has
+    seen; calls of one run share them."""
 
     key: str
     tool: str
     granted_files: Files | None = None
+    granted_edits: Edits | None = None
     granted_web: Web | None = None
     granted_artifacts: Artifacts | None = None
     granted_state: RunState | None = None
     granted_process: Process | None = None
     granted_python: Interpreter | None = None
+    marks: MutableMapping[str, str] = msgspec.field(default_factory=dict)
     _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
     @property
     def files(self) -> Files:
         return self._declared(self.granted_files, "files")
+
+    @property
+    def edits(self) -> Edits:
+        return self._declared(self.granted_edits, "files to write")
 
     @property
     def web(self) -> Web:
@@ -51,6 +58,14 @@ class CallContext(msgspec.Struct):
     @property
     def python(self) -> Interpreter:
         return self._declared(self.granted_python, "the interpreter")
+
+    def seen(self, path: str) -> str:
+        return self.marks.get(path, "")
+
+    def saw(self, path: str, mark: str) -> dict[str, str]:
+        # At once, not when the call is settled: the next call of the turn may be about the same file.
+        self.marks[path] = mark
+        return {"path": path, "mark": mark}
 
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():

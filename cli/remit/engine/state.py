@@ -100,6 +100,8 @@ class State:
         self.measured_at = 0
         """How many messages that covers."""
         self.history: deque[Round] = deque(maxlen=HISTORY)
+        self.stamps: dict[str, str] = {}
+        """By file, the state in which the model last read or wrote it."""
         self.repeats = 0
         """Turns in a row whose calls were all refused as repetitions."""
         self._repeated_in = 0
@@ -212,6 +214,7 @@ class State:
     @apply.register(CallSettled)
     def _(self, record: CallSettled) -> None:
         self._count(record)
+        self._stamp(record.outcome)
         opened = self.open.pop(record.key, None)
         if opened is None:
             self.checks_done[record.key] = record.outcome
@@ -279,6 +282,16 @@ class State:
         if settled.outcome.ok:
             return
         self.counts["refusals" if settled.key in self.denials else "failed_calls"] += 1
+
+    def _stamp(self, outcome: Outcome) -> None:
+        """What an outcome says the model now knows of files; a removed one is known no more."""
+        data = outcome.data if outcome.ok and isinstance(outcome.data, dict) else {}
+        for stamp in (data.get("stamp"), *(data.get("stamps") or ())):
+            match stamp:
+                case {"path": str(path), "mark": ""}:
+                    self.stamps.pop(path, None)
+                case {"path": str(path), "mark": str(mark)}:
+                    self.stamps[path] = mark
 
     def _remember(self, call: Call, settled: CallSettled) -> None:
         """For the guard against loops: what a repeated call was told is no new round."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -59,6 +60,8 @@ class Hands:
         self._web: Any = None
         self._python: Any = None
         self._call_ids: dict[str, str] = {}
+        # What calls of this very turn saw comes first: their outcomes may not be settled yet.
+        self._marks: ChainMap[str, str] = ChainMap({}, recorder.state.stamps)
         self.artifacts = ArtifactStore(
             directory.path, spec.limits.artifact_bytes, recorder.charge_artifact, self._published
         )
@@ -66,9 +69,10 @@ class Hands:
     def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
         self._call_ids[call.key] = call.id
         kinds = {resource.kind for resource in resources}
-        context = CallContext(call.key, tool.name)
+        context = CallContext(call.key, tool.name, marks=self._marks)
         if kinds & {"path", "tree"} and self._root is not None:
             context.granted_files = self._files(self._root, tool, resources, approved)
+            context.granted_edits = self._edits(self._root, resources)
         if "url" in kinds:
             context.granted_web = self._fetch(tool, resources, approved)
         if "artifact" in kinds:
@@ -89,6 +93,13 @@ class Hands:
             return self._policy.entry_allowed(tool.name, Effect.READ, entry, approved)
 
         return FilesGrant(root, resources, allowed)
+
+    def _edits(self, root: Root, resources: Sequence[Resource]) -> Any:
+        if not any(resource.effect is Effect.WRITE for resource in resources):
+            return None
+        from remit.workspace.edit import EditsGrant
+
+        return EditsGrant(root, resources)
 
     def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.net.client import WebClient, WebGrant

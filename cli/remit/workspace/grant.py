@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Entry
+from remit.base.ports import Entry, Original
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
 from remit.workspace.names import below, is_clean, normalise
 from remit.workspace.root import Found, Root
+from remit.workspace.steady import read_steady
 from remit.workspace.walk import EntryAllowed, TreeWalk, entry_of
 
 
@@ -42,6 +43,16 @@ class FilesGrant:
             raise
         return os.fdopen(fd, "rb")
 
+    def read(self, name: str, max_bytes: int) -> Original:
+        """A regular file in one state, whole."""
+        key, raw = self._named(name)
+        fd, found = self._root.open_file(raw)
+        try:
+            self._hold(key, found)
+            return read_steady(fd, key, found.real, max_bytes)
+        finally:
+            os.close(fd)
+
     def stat(self, name: str) -> Entry:
         """What a declared name, or an entry of a declared tree, leads to now."""
         key, raw = self._named(name)
@@ -65,7 +76,7 @@ class FilesGrant:
         """The name as declared or walked, and as the file system has it. Raises Failure(undeclared)."""
         key = name
         if not self._covers(key):
-            key = normalise(name)
+            key = normalise(self._root.relative(name))
         if not self._covers(key):
             raise _undeclared(name)
         return key, self._aliases.get(key, key)

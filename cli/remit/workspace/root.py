@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ from remit.workspace.beneath import PATH_ONLY, FdPath, KernelOpener, Opener, Ste
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
+_SYSTEM = ("proc/", "sys/", "dev/")
+"""Below the root directory, trees whose files are no files: a workspace that is all of the disk ends there."""
+
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a named pipe",
@@ -26,6 +30,7 @@ _REFUSALS = {
     errno.ENOENT: (ErrorCode.NOT_FOUND, "does not exist in the workspace; list_files shows what does"),
     errno.ENOTDIR: (ErrorCode.NOT_A_DIRECTORY, "runs through a part that is not a directory"),
     errno.EXDEV: (ErrorCode.PATH_REFUSED, "leads out of the workspace through a link; only what lies inside is open"),
+    errno.ENXIO: (ErrorCode.PATH_REFUSED, "belongs to the system, not to a workspace"),
     errno.ELOOP: (ErrorCode.PATH_REFUSED, "runs through a loop of links, or a link that may not be followed"),
     errno.ENAMETOOLONG: (ErrorCode.PATH_REFUSED, "is too long for the file system"),
     errno.EACCES: (ErrorCode.IO_ERROR, "may not be read: permission denied by the file system"),
@@ -61,6 +66,7 @@ class Root:
         self._opener = opener or KernelOpener()
         self._steps = StepOpener(path_of)
         self._path_of = path_of
+        self._spelled = os.path.abspath(path)
         try:
             self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as problem:
@@ -81,6 +87,27 @@ class Root:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def relative(self, spelled: str) -> str:
+        """An absolute path below the workspace, by its given or its real spelling, as a name in it; any
+        other spelling as it is. Raises Failure(path_refused) for an absolute path elsewhere."""
+        if not spelled.startswith("/"):
+            return spelled
+        path = re.sub("/+", "/", spelled)
+        for top in (self._spelled, self._path_of(self.fd) or self._spelled):
+            name = relative_to(top, path if path == "/" else path.rstrip("/"))
+            if name is not None:
+                return name
+        raise Failure(
+            ErrorCode.PATH_REFUSED,
+            f"path {shorten(spelled)} lies outside of the workspace; write it relative to that, as 'docs/report.md'",
+        )
+
+    def holds(self, fd: int, name: str) -> bool:
+        """Whether a directory's descriptor is still reached by this real name; True where the system
+        cannot tell."""
+        top, path = self._path_of(self.fd), self._path_of(fd)
+        return top is None or path is None or relative_to(top, path) == name
+
     def look(self, name: str) -> Found:
         """What is there, without opening it for reading."""
         with _told(name):
@@ -94,7 +121,7 @@ class Root:
             except OSError as problem:
                 if problem.errno not in _ABSENT:
                     raise
-            return self._steps.resolve(self.fd, name)
+            return self._ours(self._path_of(self.fd), self._steps.resolve(self.fd, name))
 
     def open_file(self, name: str) -> tuple[int, Found]:
         """A regular file for reading; the caller closes the descriptor. Never waits, opens no device."""
@@ -142,8 +169,15 @@ class Root:
         real = relative_to(top, path)
         if real is None:
             raise OSError(errno.EXDEV, "moved out", name)
+        self._ours(top, real)
         # The system marks a name that is gone by this very text, which may also be a true name's end.
         return self._same(real, info) if real.endswith(" (deleted)") else real
+
+    @staticmethod
+    def _ours(top: str | None, real: str) -> str:
+        if top == "/" and f"{real}/".startswith(_SYSTEM):
+            raise OSError(errno.ENXIO, "no file", real)
+        return real
 
     def _same(self, real: str, info: os.stat_result) -> str:
         """`real`, once it is certain that this very name, without links, is the file with these facts."""

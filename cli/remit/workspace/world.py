@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from remit.base.errors import Failure
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub
 from remit.workspace.names import normalise
@@ -26,6 +27,18 @@ class WorkspaceWorld:
     def tree(self, spelled: str, effect: Effect) -> Resource:
         """A directory and all below it; it need not exist."""
         return self._resource("tree", spelled, effect)
+
+    def place(self, spelled: str, effect: Effect) -> Resource:
+        """A tree where a directory is there now, else a path."""
+        try:
+            directory = self._root.look(normalise(spelled)).is_directory
+        except Failure:
+            directory = False
+        return self._resource("tree" if directory else "path", spelled, effect)
+
+    def relative(self, spelled: str) -> str:
+        """An absolute path below the workspace as a name in it; any other spelling as it is."""
+        return self._root.relative(spelled)
 
     def _resource(self, kind: Literal["path", "tree"], spelled: str, effect: Effect) -> Resource:
         name = normalise(spelled)

@@ -1,0 +1,1 @@
+"""The `files` toolset: reading, finding and changing the files of a workspace."""

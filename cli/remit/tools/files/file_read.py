@@ -1,0 +1,212 @@
+"""file_read: a file in numbered lines, or what lies in a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from remit.base.calls import Outcome, done
+from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import KIB, Bounds
+from remit.base.ports import Entry, Original, ToolContext, World
+from remit.base.resources import Effect, Resource
+from remit.base.text import head, scrub, shorten, visible
+from remit.tools.contract import Tool
+from remit.tools.files import _texts
+from remit.workspace.coded import Coded, read_coded
+from remit.workspace.decode import looks_binary
+from remit.workspace.newlines import unify
+
+MAX_LINES = 2000
+MAX_LINE_CHARS = 2000
+MAX_SHOWN_BYTES = 50 * KIB
+MAX_ENTRIES = 100
+MAX_SCANNED = 10_000
+MAX_COUNTED_BYTES = 64 * KIB
+"""Files of a directory up to this size are opened to count their lines."""
+
+_FRAME_BYTES = 1 * KIB
+"""Room for the remarks below the lines."""
+
+_LOOKAHEAD = 64
+
+
+class FileReadParams(msgspec.Struct, forbid_unknown_fields=True):
+    filePath: Annotated[
+        str, msgspec.Meta(description="File or directory inside the workspace, relative or absolute; '.' is all of it.")
+    ]
+    offset: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Line to start at, from 1.")
+    ] = None
+    limit: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=MAX_LINES)] | None,
+        msgspec.Meta(description="At most this many lines; default: 2,000."),
+    ] = None
+
+
+class FileRead(Tool):
+    """Read a text file, or list a directory.
+
+    Lines come as `<number>: <text>`: 2,000 at most, and 50 KiB, from offset on; a last line end shows as
+    one more, empty line. Lines longer than 2,000 characters are cut and say so. Files up to 5 MiB; binary
+    content is refused (binary_content), by what a file holds, not by its name. Text that is not UTF-8 is
+    decoded, and the result says from what; bytes that are no text show as U+FFFD. A directory shows its
+    entries by name, directories with a slash at the end, the first 100. Do not copy line numbers into
+    edits.
+    """
+
+    name = "file_read"
+    toolset = "files"
+    effects = frozenset({Effect.READ})
+    bounds = Bounds()
+    repeatable = True
+    Params = FileReadParams
+
+    def resources(self, params: FileReadParams, world: World) -> Sequence[Resource]:
+        return [world.place(world.relative(params.filePath), Effect.READ)]
+
+    async def run(self, params: FileReadParams, ctx: ToolContext) -> Outcome:
+        outcome: Outcome = await ctx.in_thread(_read, params, ctx)
+        return outcome
+
+
+def _read(params: FileReadParams, ctx: ToolContext) -> Outcome:
+    entry = ctx.files.stat(params.filePath)
+    if entry.kind == "directory":
+        return _directory(entry, params, ctx)
+    original = ctx.files.read(params.filePath, _texts.MAX_FILE_BYTES)
+    return _file(original, _texts.text_of(original), params, ctx)
+
+
+# -- a file ------------------------------------------------------------------------------------
+
+
+def _file(original: Original, coded: Coded, params: FileReadParams, ctx: ToolContext) -> Outcome:
+    unified = unify(scrub(coded.text))
+    lines = unified.text.split("\n")
+    first = params.offset or 1
+    wanted = lines[first - 1 :][: MAX_LINES if params.limit is None else params.limit]
+    shown, cut = _numbered(wanted, first)
+    last = first + len(shown) - 1
+    truncated = last < len(lines)
+    data: dict[str, Any] = {
+        "kind": "file",
+        "path": original.name,
+        "text": "\n".join(wanted[: len(shown)]),
+        "lineStart": first,
+        "lineEnd": last,
+        "totalLines": len(lines),
+        "truncated": truncated,
+        "size": len(original.content or b""),
+        **_texts.stored(coded.coding, unified.style),
+        "replaced": coded.strays,
+    }
+    whole = first == 1 and not truncated and not cut
+    if whole or ctx.seen(scrub(original.real)):
+        # Who has seen all of it before, and now looks at a part, knows that it may have changed.
+        data["stamp"] = _texts.saw(ctx, original, original.mark)
+    text = "".join(shown)
+    if not shown:
+        text = f"[no lines from {first} on: the file has {len(lines)}]\n"
+    elif truncated:
+        text += f"[lines {first}-{last} of {len(lines)}; offset {last + 1} goes on]\n"
+    if coded.strays:
+        text += f"[{coded.strays} bytes are no text in it and show as U+FFFD]\n"
+    return done(data, text + _texts.remarks(coded.coding, unified.style))
+
+
+def _numbered(lines: Sequence[str], first: int) -> tuple[list[str], bool]:
+    """The lines with their numbers that fit, and whether any was cut."""
+    shown: list[str] = []
+    room = MAX_SHOWN_BYTES - _FRAME_BYTES
+    cut = False
+    for number, line in enumerate(lines, first):
+        text = line if len(line) <= MAX_LINE_CHARS else _shortened(line)
+        piece = f"{number}: {text}\n"
+        room -= len(piece.encode())
+        if room < 0:
+            break
+        cut |= text is not line
+        shown.append(piece)
+    return shown, cut
+
+
+def _shortened(line: str) -> str:
+    """The start of a long line, ending on a whole character."""
+    start = line[:MAX_LINE_CHARS]
+    kept = head(line[: MAX_LINE_CHARS + _LOOKAHEAD], len(start.encode()))
+    return f"{kept or start}... [line truncated: it has {len(line)} characters]"
+
+
+# -- a directory -------------------------------------------------------------------------------
+
+
+def _directory(top: Entry, params: FileReadParams, ctx: ToolContext) -> Outcome:
+    if params.offset is not None or params.limit is not None:
+        raise Failure(
+            ErrorCode.INVALID_ARGUMENTS, f"{shorten(top.name)} is a directory: offset and limit are for files"
+        )
+    walk = ctx.files.walk(params.filePath, 1)
+    entries: list[Entry] = []
+    total = 0
+    for entry in walk:
+        ctx.check_cancelled()
+        if total == MAX_SCANNED:
+            break
+        total += 1
+        if total <= MAX_ENTRIES:
+            entries.append(entry)
+    told = [_entry(entry, ctx) for entry in entries]
+    data = {
+        "kind": "directory",
+        "path": top.name,
+        "entries": told,
+        "total": total,
+        "truncated": total > len(told),
+        "withheld": walk.withheld,
+    }
+    text = "".join(f"{_shown(each)}\n" for each in told)
+    if total > len(told):
+        more = "at least " if total == MAX_SCANNED else ""
+        text += f"[the first {len(told)} of {more}{total} entries; file_glob finds more by name]\n"
+    if walk.withheld:
+        text += f"[{walk.withheld} entries are withheld by rules]\n"
+    return done(data, text or "[the directory is empty]\n")
+
+
+def _entry(entry: Entry, ctx: ToolContext) -> dict[str, Any]:
+    name = entry.name.rsplit("/", 1)[-1]
+    # A link to nothing, or to what is no file, is listed as a name.
+    data: dict[str, Any] = {"name": name, "type": "directory" if entry.kind == "directory" else "file"}
+    if entry.link:
+        data["link"] = True
+    if entry.kind == "file":
+        data["size"] = entry.size
+        lines = _line_count(entry, ctx)
+        if lines is not None:
+            data["lines"] = lines
+    return data
+
+
+def _line_count(entry: Entry, ctx: ToolContext) -> int | None:
+    """Lines of a text file of moderate size; None where it is another, or cannot be read."""
+    if entry.size > MAX_COUNTED_BYTES:
+        return None
+    try:
+        content = ctx.files.read(entry.name, MAX_COUNTED_BYTES).content or b""
+    except Failure:
+        return None
+    if looks_binary(content[: _texts.LOOKED_AT]):
+        return None
+    return len(unify(read_coded(content).text).text.split("\n"))
+
+
+def _shown(data: dict[str, Any]) -> str:
+    name = visible(data["name"])
+    if data["type"] == "directory":
+        return f"{name}/"
+    if "lines" in data:
+        return f"{name} ({data['lines']} lines)"
+    return f"{name} ({data['size']} bytes)" if "size" in data else name
