@@ -386,6 +386,32 @@ class Interpreter(Protocol):
         ...
 
 
+SudoState = Literal["available", "unavailable", "not-found", "unknown", "not-needed", "not-applicable", "refused"]
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """Facts about the machine. sudo: without a password; `refused` where no rule let it be tried. tools: by
+    group, programs and their versions, "" where not known. refused: commands that no rule let run."""
+
+    system: str
+    release: str
+    architecture: str
+    package_managers: tuple[str, ...]
+    container: tuple[str, ...]
+    root: bool
+    sudo: SudoState
+    tools: dict[str, dict[str, str]]
+    refused: tuple[str, ...] = ()
+
+
+class MachineSurvey(Protocol):
+    """The grant for the tool that inspects the machine."""
+
+    async def survey(self) -> Machine:
+        """Look around, and run those commands of a fixed list that the rules allow this call."""
+        ...
+
+
 class ToolContext(Protocol):
     """What a running call holds: its grants, and nothing else. A grant that was not given raises
     Failure(undeclared) when reached for."""
@@ -410,6 +436,8 @@ class ToolContext(Protocol):
     def process(self) -> Process: ...
     @property
     def python(self) -> Interpreter: ...
+    @property
+    def machine(self) -> MachineSurvey: ...
 
     def seen(self, path: str) -> str:
         """The mark of a file of the workspace when the model last read or wrote it, or ""."""

@@ -139,7 +139,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     files: every file read for this spec with its sha256, to say later what changed. memory: accepted
     notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
-    they were given in."""
+    they were given in. python_worker: as in the settings."""
 
     name: str = "run"
     task: str = ""
@@ -160,6 +160,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     approvals: Source | None = None
     stdin: Literal["none", "read", "skipped", "ignored"] = "none"
     fetch_allowed_ports: tuple[int, ...] = (80, 443)
+    python_worker: str = ""
     retry_seconds: float = 300.0
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}

@@ -130,6 +130,7 @@ class _Resolve:
             deny=flags.deny,
             approvals=self._source(flags.approvals, "-a") if flags.approvals is not None else None,
             fetch_allowed_ports=self._settings.fetch_allowed_ports,
+            python_worker=self._settings.python_worker,
             retry_seconds=self._settings.retry_seconds,
             prices=self._settings.prices,
             files=self._files,

@@ -62,6 +62,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     model: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     state_dir: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    python_worker: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     net: NetKeys = NetKeys()
     retry: RetryKeys = RetryKeys()
     context: ContextKeys = ContextKeys()
@@ -82,12 +83,14 @@ DEFAULT = Origin("default")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of this user. config_dir, state_dir: absolute. origins: by dotted name of the
-    setting. files: sha256 of every file read, by absolute path."""
+    """The settings of this user. config_dir, state_dir: absolute. python_worker: the program, absolute, that
+    runs scripts in place of the installed one, or "". origins: by dotted name of the setting. files: sha256
+    of every file read, by absolute path."""
 
     config_dir: str
     state_dir: str
     model: str = ""
+    python_worker: str = ""
     fetch_allowed_ports: tuple[int, ...] = (80, 443)
     retry_seconds: float = 300.0
     context_compact: bool = True
@@ -108,6 +111,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 _FIELDS = {
     "model": "model",
     "state_dir": "state_dir",
+    "python_worker": "python_worker",
     "net.fetch_allowed_ports": "fetch_allowed_ports",
     "retry.seconds": "retry_seconds",
     "context.compact": "context_compact",
@@ -119,6 +123,7 @@ _FIELDS = {
 _VARIABLES: dict[str, tuple[str, Any, str]] = {
     "model": ("REMIT_MODEL", str, ""),
     "state_dir": (STATE_DIR, str, ""),
+    "python_worker": ("REMIT_PYTHON_WORKER", str, ""),
     "net.fetch_allowed_ports": ("REMIT_FETCH_ALLOWED_PORTS", tuple[Port, ...], "ports separated by commas"),
     "retry.seconds": ("REMIT_RETRY_SECONDS", Seconds, "a number of seconds"),
 }
@@ -168,6 +173,7 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
     values: dict[str, Any] = {
         "model": keys.model,
         "state_dir": keys.state_dir,
+        "python_worker": keys.python_worker,
         "net.fetch_allowed_ports": keys.net.fetch_allowed_ports,
         "retry.seconds": keys.retry.seconds,
         "context.compact": keys.context.compact,
@@ -179,9 +185,10 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         faults.append(Fault(message, document.where("context", "reserve")))
     if isinstance(keys.model, str) and model_fault(keys.model):
         faults.append(Fault(f"`model`: {model_fault(keys.model)}", document.where("model")))
-    if isinstance(keys.state_dir, str) and not os.path.isabs(keys.state_dir):
-        message = f"`state_dir`: expected an absolute path, seen {shorten(keys.state_dir)}"
-        faults.append(Fault(message, document.where("state_dir")))
+    for name, path in (("state_dir", keys.state_dir), ("python_worker", keys.python_worker)):
+        if isinstance(path, str) and not os.path.isabs(path):
+            message = f"`{name}`: expected an absolute path, seen {shorten(path)}"
+            faults.append(Fault(message, document.where(name)))
     for name in keys.prices:
         if not all(name.partition("/")):
             faults.append(
@@ -218,7 +225,8 @@ def _from_environ(environ: Mapping[str, str]) -> tuple[_Layer, list[Fault]]:
             faults.append(Fault(f"expected {words}, seen {shorten(text)}", variable))
     if "model" in layer and model_fault(layer["model"][0]):
         faults.append(Fault(model_fault(layer["model"][0]), layer["model"][1].where))
-    if "state_dir" in layer:
-        value, origin = layer["state_dir"]
-        layer["state_dir"] = (os.path.abspath(value), origin)
+    for name in ("state_dir", "python_worker"):
+        if name in layer:
+            value, origin = layer[name]
+            layer[name] = (os.path.abspath(value), origin)
     return layer, faults

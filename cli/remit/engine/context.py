@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Edits, Files, Interpreter, Process, RunState, Web
+from remit.base.ports import Artifacts, Edits, Files, Interpreter, MachineSurvey, Process, RunState, Web
 
 Grant = TypeVar("Grant")
 
@@ -28,6 +28,7 @@ class CallContext(msgspec.Struct):
     granted_state: RunState | None = None
     granted_process: Process | None = None
     granted_python: Interpreter | None = None
+    granted_machine: MachineSurvey | None = None
     marks: MutableMapping[str, str] = msgspec.field(default_factory=dict)
     _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
@@ -58,6 +59,10 @@ class CallContext(msgspec.Struct):
     @property
     def python(self) -> Interpreter:
         return self._declared(self.granted_python, "the interpreter")
+
+    @property
+    def machine(self) -> MachineSurvey:
+        return self._declared(self.granted_machine, "the machine")
 
     def seen(self, path: str) -> str:
         return self.marks.get(path, "")

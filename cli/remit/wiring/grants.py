@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import ChainMap
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -84,6 +85,8 @@ class Hands:
             context.granted_process = self._process(resources)
         if "python" in tool.hands:
             context.granted_python = self._interpreter()
+        if "machine" in tool.hands:
+            context.granted_machine = self._machine(tool, approved)
         return context
 
     def _files(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
@@ -125,8 +128,22 @@ class Hands:
         from remit.workspace.monty import MontyInterpreter, find_worker
 
         if self._python is None:
-            self._python = MontyInterpreter(find_worker())
+            self._python = MontyInterpreter(find_worker(self._spec.python_worker))
         return self._python
+
+    def _machine(self, tool: Tool, approved: RuleRef | None) -> Any:
+        from remit.workspace.environment import PROBES, QUIET_VARIABLES, MachineGrant, trusted_path
+        from remit.workspace.process import ProcessGrant
+
+        probes = {line: Resource("command", line, Effect.EXECUTE) for line in PROBES}
+
+        def allowed(line: str) -> bool:
+            return self._policy.entry_allowed(tool.name, Effect.EXECUTE, probes[line], approved)
+
+        path = trusted_path(self._ports.environ.get("PATH", os.defpath), self._spec.workspace)
+        # Not in the workspace: settings there change what programs do when they are asked for their version.
+        process = ProcessGrant("/", list(probes.values()), {"PATH": path, **QUIET_VARIABLES})
+        return MachineGrant(process, path, allowed, root=os.geteuid() == 0)
 
     def _published(self, written: ArtifactWritten) -> None:
         self._recorder.artifact(written, self._call_ids.get(written.call, ""))

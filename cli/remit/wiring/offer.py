@@ -64,7 +64,7 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Of
     for name in _wanted(spec):
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals))
-        missing = _missing(tool)
+        missing = _missing(tool, spec)
         if missing:
             withheld[name] = RuleRef("none", "", missing)
         elif rule is None:
@@ -79,12 +79,12 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Of
     return Offer(tools, withheld)
 
 
-def _missing(tool: Tool) -> str:
+def _missing(tool: Tool, spec: RunSpec) -> str:
     """What the tool works with and this machine has not, or ""."""
     if "python" in tool.hands:
         from remit.workspace.monty import missing_interpreter
 
-        return missing_interpreter()
+        return missing_interpreter(spec.python_worker)
     return ""
 
 

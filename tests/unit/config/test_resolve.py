@@ -101,6 +101,7 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
     )
     prices = {"openai/m": Price(1.0, 2.0)}
     settings = {"model": "ollama/m", "fetch_allowed_ports": (8080,), "retry_seconds": 5.0, "prices": prices}
+    settings["python_worker"] = "/opt/worker"
     assert desk.spec(task=path, settings=settings) == RunSpec(
         name="n",
         task=path,
@@ -115,6 +116,7 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
         on_ask="stop",
         on_deny="fail",
         fetch_allowed_ports=(8080,),
+        python_worker="/opt/worker",
         retry_seconds=5.0,
         prices=prices,
         models=resolve_models(["ollama/m"], "/nowhere")[0],

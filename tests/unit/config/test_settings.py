@@ -14,6 +14,7 @@ from remit.config.where import config_dir, state_dir
 FULL = """\
 model = "anthropic/claude-sonnet-4-5"
 state_dir = "/var/lib/remit"
+python_worker = "/opt/worker"
 
 [net]
 fetch_allowed_ports = [80, 443, 8080]
@@ -65,6 +66,7 @@ def test_every_key_of_the_file_and_where_it_stands(tmp_path: Path) -> None:
     assert settings == Settings(
         config_dir=str(tmp_path),
         state_dir="/var/lib/remit",
+        python_worker="/opt/worker",
         model="anthropic/claude-sonnet-4-5",
         fetch_allowed_ports=(80, 443, 8080),
         retry_seconds=30.0,
@@ -75,13 +77,14 @@ def test_every_key_of_the_file_and_where_it_stands(tmp_path: Path) -> None:
         origins={
             "model": Origin("file", f"{path}:1"),
             "state_dir": Origin("file", f"{path}:2"),
-            "net.fetch_allowed_ports": Origin("file", f"{path}:5"),
-            "retry.seconds": Origin("file", f"{path}:8"),
-            "prices": Origin("file", f"{path}:10"),
+            "python_worker": Origin("file", f"{path}:3"),
+            "net.fetch_allowed_ports": Origin("file", f"{path}:6"),
+            "retry.seconds": Origin("file", f"{path}:9"),
+            "prices": Origin("file", f"{path}:11"),
         },
         files={path: hashlib.sha256(FULL.encode()).hexdigest()},
     )
-    assert str(settings.origin("retry.seconds")) == f"{path}:8"
+    assert str(settings.origin("retry.seconds")) == f"{path}:9"
 
 
 def test_variables_go_before_the_file(tmp_path: Path) -> None:
@@ -92,10 +95,12 @@ def test_variables_go_before_the_file(tmp_path: Path) -> None:
             REMIT_MODEL="openai/x",
             REMIT_FETCH_ALLOWED_PORTS="443, 8443",
             REMIT_RETRY_SECONDS="0",
+            REMIT_PYTHON_WORKER="bin/worker",
         )
     )
     assert (settings.model, settings.fetch_allowed_ports, settings.retry_seconds) == ("openai/x", (443, 8443), 0.0)
     assert settings.state_dir == str(tmp_path / "state")
+    assert settings.python_worker == str(Path.cwd() / "bin" / "worker")
     assert {str(settings.origin(name)) for name in ("model", "net.fetch_allowed_ports", "retry.seconds")} == {
         "REMIT_MODEL",
         "REMIT_FETCH_ALLOWED_PORTS",
@@ -120,19 +125,21 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
     ports = "expected a whole number of at least 1 and of at most 65535"
     write(
         tmp_path,
-        "modle = 'x/y'\nmodel = 'claude 4'\nstate_dir = 'here'\n[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
+        "modle = 'x/y'\nmodel = 'claude 4'\nstate_dir = 'here'\npython_worker = 'there'\n"
+        "[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
         "[retry]\nsecond = 3\nseconds = -1\n[prices.'a/b']\ninput = -1\n[prices.b]\ninput = 1\noutput = 1\n",
     )
     assert faults_of(tmp_path, REMIT_MODEL="x/", REMIT_FETCH_ALLOWED_PORTS="80,x", REMIT_RETRY_SECONDS="soon") == [
         "remit.toml:1: unknown key `modle` (did you mean `model`?)",
         "remit.toml:2: `model`: expected PROVIDER/NAME, seen 'claude 4'",
         "remit.toml:3: `state_dir`: expected an absolute path, seen 'here'",
-        f"remit.toml:5: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
-        f"remit.toml:5: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",
-        "remit.toml:7: unknown key `retry.second` (did you mean `seconds`?)",
-        "remit.toml:8: `retry.seconds`: expected a number of at least 0 and of at most 1000000000.0, seen -1",
-        "remit.toml:9: `prices.'a/b'.output` is missing",
-        "remit.toml:10: `prices.'a/b'.input`: expected a number of at least 0, seen -1",
+        "remit.toml:4: `python_worker`: expected an absolute path, seen 'there'",
+        f"remit.toml:6: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
+        f"remit.toml:6: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",
+        "remit.toml:8: unknown key `retry.second` (did you mean `seconds`?)",
+        "remit.toml:9: `retry.seconds`: expected a number of at least 0 and of at most 1000000000.0, seen -1",
+        "remit.toml:10: `prices.'a/b'.output` is missing",
+        "remit.toml:11: `prices.'a/b'.input`: expected a number of at least 0, seen -1",
         "REMIT_FETCH_ALLOWED_PORTS: expected ports separated by commas, seen '80,x'",
         "REMIT_RETRY_SECONDS: expected a number of seconds, seen 'soon'",
         "REMIT_MODEL: expected PROVIDER/NAME, seen 'x/'",

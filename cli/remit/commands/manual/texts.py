@@ -239,6 +239,7 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_CONFIG_DIR", "Directory of the settings, instead of the usual one of the system."),
     ("REMIT_STATE_DIR", "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings."),
     ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools may reach, separated by commas. Default 80,443."),
+    ("REMIT_PYTHON_WORKER", "The program that runs the scripts of python_execution, in place of the installed one."),
     ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
     (
         "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, ...",
@@ -257,9 +258,10 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
 FILES: tuple[tuple[str, str], ...] = (
     (
         "~/.config/remit/remit.toml",
-        "The settings: `model`, `state_dir`, `[net] fetch_allowed_ports`, `[retry] seconds`, `[context] compact` "
-        "(false never sums up older turns) and `reserve` (what stays free of the context window: tokens, or a share "
-        '"such as 20%") and `[prices."PROVIDER/NAME"]` with `input` and `output` in US dollars per million tokens.',
+        "The settings: `model`, `state_dir`, `python_worker`, `[net] fetch_allowed_ports`, `[retry] seconds`, "
+        "`[context] compact` (false never sums up older turns) and `reserve` (what stays free of the context window: "
+        'tokens, or a share such as "20%") and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
+        "dollars per million tokens.",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
     ("~/.config/remit/auth.toml", "Keys, readable by their owner only, see remit-auth(1)."),
