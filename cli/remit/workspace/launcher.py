@@ -1,21 +1,24 @@
-"""The process between remit and one command: starts it, outlives it, and leaves nothing of it behind.
+"""The process between remit and its commands: starts them, outlives them, and leaves nothing of them behind.
 
 It runs as `python -I -S -c "..." FD`, or as `remit __exec FD` where remit is one frozen program. FD is a
-socket: a request comes in (length and `marshal`, see `launcher_request`), and lines go out:
+socket on which each command comes as three descriptors: a socket of its own, its stdout and its stderr.
+A child of the launcher serves it: through that socket a request comes in (length and `marshal`, see
+`launcher_request`), and lines go out:
 
     failed STEP ERRNO TEXT      the command was not started
-    started PID                 the command's process, and its group, where it has no PID namespace
+    started PID                 the command's process, and its group; 0 where it has a PID namespace
     exited STATUS               wait status of the command; all it started has ended too
     outlived STATUS             the same, but something could not be ended
 
 Later a byte on the socket asks everything to end, with a grace; its end is the end of remit, or of its
-interest, and kills everything at once.
+interest, and kills everything at once. From our side the socket ends when the last process has ended.
 """
 
 from __future__ import annotations
 
 import marshal
 import os
+import resource
 import select
 import sys
 import time
@@ -26,6 +29,7 @@ from remit.workspace.process_tree import Descendants, OwnNamespace, Reaper, end_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import NoReturn
 
     from remit.workspace.launcher_request import Request
@@ -37,15 +41,65 @@ REAP_SECONDS = 1.0
 """Between looks for orphans that ended, while the command runs."""
 
 _SIGTERM, _SIGPIPE, _SIGXFSZ = 15, 13, 25
+_MAX_FD = 1 << 20
 _LINUX = sys.platform.startswith("linux")
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Serve the one request that comes through the socket arguments[0]."""
-    control = int(arguments[0])
-    os.set_inheritable(control, False)
+    """Serve the commands that come through the socket arguments[0], until that ends."""
+    import socket
+
+    fd = int(arguments[0])
+    # What remit was started with is nothing to commands.
+    os.closerange(3, fd)
+    os.closerange(fd + 1, _MAX_FD)
+    os.setsid()
+    with socket.socket(fileno=fd) as calls:
+        calls.set_inheritable(False)
+        while True:
+            word, fds, _, _ = socket.recv_fds(calls, 1, 3)
+            if not word:
+                break
+            _serve_apart(calls, fds)
+    os._exit(0)
+
+
+def _serve_apart(calls: socket.socket, fds: list[int]) -> None:
+    """Serve one command in a child."""
+    control, stdout, stderr = fds
     try:
-        _serve(control, marshal.loads(_message(control)))
+        child = os.fork()
+    except OSError as problem:
+        _tell(control, f"failed fork {problem.errno} {problem.strerror}")
+        child = -1
+    if child == 0:
+        calls.close()
+        # The command must not get hold of it: what it says there would be taken for ours.
+        os.set_inheritable(control, False)
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        os.close(stdout)
+        os.close(stderr)
+        _serve_one(control)
+    for fd in fds:
+        os.close(fd)
+    # Those that ended meanwhile; the last ones go with the launcher.
+    quietly(_reap)
+
+
+def _reap() -> None:
+    while os.waitpid(-1, os.WNOHANG)[0]:
+        continue
+
+
+def _serve_one(control: int) -> NoReturn:
+    try:
+        request = marshal.loads(_message(control))
+    except EOFError:
+        # Nothing was asked: the interest was gone before the request.
+        os._exit(0)
+    try:
+        _serve(control, request)
     except Refused as refused:
         _tell(control, f"failed {refused.step} {refused.problem.errno or 0} {refused.problem.strerror}")
     os._exit(0)
@@ -66,7 +120,7 @@ def _serve(control: int, request: Request) -> None:
     first = attempt("pid", os.fork)
     if first:
         # When the first process of a PID namespace is gone, the system has killed all others in it.
-        _let_go(control)
+        _silence()
         os.waitpid(first, 0)
         return
     attempt("pid", kernel.die_with_parent)
@@ -81,8 +135,7 @@ def _supervise(control: int, request: Request, kernel: Kernel | None, tree: OwnN
     if child == 0:
         _become(control, request, kernel, isinstance(tree, Descendants))
     _silence()
-    if isinstance(tree, Descendants):
-        _tell(control, f"started {child}")
+    _tell(control, f"started {child if isinstance(tree, Descendants) else 0}")
     reaper = Reaper(child)
     _wait(control, child, reaper, tree, request["grace"])
     all_ended = end_all(tree, reaper, KILL_SECONDS)
@@ -152,18 +205,10 @@ def _change_directory(request: Request) -> None:
 
 
 def _limit(limits: list[tuple[int, int]]) -> None:
-    import resource
-
     for number, most in limits:
         _, hard = resource.getrlimit(number)
         bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(number, (bound, bound))
-
-
-def _let_go(control: int) -> None:
-    """Hold neither the command's pipes nor the socket open."""
-    os.close(control)
-    _silence()
 
 
 def _silence() -> None:

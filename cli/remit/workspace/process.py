@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import time
@@ -30,6 +31,8 @@ MAX_RAW_BYTES = 100 * MIB
 
 BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 
+_TRIES = 5
+_PASSING = frozenset({("mounts", errno.ENOENT), ("launcher", errno.EPIPE)})
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _STEPS = {
     "exec": "name a program that is on PATH, or an executable file of the workspace as ./name",
@@ -117,13 +120,26 @@ class ProcessGrant:
     async def _run(
         self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
     ) -> Finished:
+        """What was not started for a passing reason is started again: a launcher that died, or a secret
+        that another command was moving."""
+        for attempt in range(_TRIES):
+            try:
+                return await self._once(argv, directory, identity, seconds, take)
+            except NotStarted as problem:
+                if (problem.step, problem.number) not in _PASSING or attempt == _TRIES - 1:
+                    raise _not_started(argv, problem) from None
+        raise AssertionError("the last try returns or raises")
+
+    async def _once(
+        self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
+    ) -> Finished:
+        """Raises NotStarted, Failure."""
         began = time.monotonic()
         flood = _Flood(take)
         try:
-            request = self._request(argv, directory, identity)
-            launched = await Launched.start(request, flood.take)
+            launched = await Launched.start(self._request(argv, directory, identity), flood.take)
         except (OSError, ValueError) as problem:
-            raise _not_started(argv, NotStarted("launcher", 0, _reason(problem))) from None
+            raise NotStarted("launcher", 0, getattr(problem, "strerror", None) or str(problem)) from None
         try:
             flood.full = launched.kill
             timed_out = not await launched.ended(seconds)
@@ -132,11 +148,7 @@ class ProcessGrant:
                 await launched.ended(GRACE_SECONDS)
         finally:
             await launched.end()
-        try:
-            ended = launched.outcome()
-        except NotStarted as problem:
-            raise _not_started(argv, problem) from None
-        return flood.finished(ended, timed_out, time.monotonic() - began)
+        return flood.finished(launched.outcome(), timed_out, time.monotonic() - began)
 
     def _request(self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None) -> Request:
         kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
@@ -216,12 +228,8 @@ def _undeclared(line: str) -> Failure:
     return Failure(ErrorCode.UNDECLARED, f"the command {shorten(line)} was not declared by this call")
 
 
-def _reason(problem: Exception) -> str:
-    return getattr(problem, "strerror", None) or str(problem)
-
-
 def _not_started(argv: Sequence[str], problem: NotStarted) -> Failure:
-    hint = _STEPS.get(problem.step, f"the step {problem.step} of confining it failed; the sandbox setting may be off")
+    hint = _STEPS.get(problem.step, f"it was not run, because it could not be confined (step: {problem.step})")
     return Failure(
         ErrorCode.COMMAND_FAILED,
         f"the command {shorten(shlex.join(argv))} could not be started: {problem.text}; {hint}",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import fcntl
 import marshal
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 
 import remit
 from remit.workspace.launcher_request import Request
@@ -22,9 +23,10 @@ DRAIN_SECONDS = 0.2
 END_SECONDS = 8.0
 """For the launcher to end a tree that has to go: a little over what it takes itself."""
 
-REAP_SECONDS = 1.0
-"""For the system to take a killed process away."""
+PIPE_BYTES = 1 << 20
+"""What a command can print ahead of us, where the system lets a pipe hold as much."""
 
+_F_SETPIPE_SZ = 1031
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from remit.workspace.launcher import main; main(sys.argv[1:])"
 )
@@ -52,8 +54,53 @@ class Ended:
         self.outlived = outlived
 
 
-def launcher_argv(fd: int) -> list[str]:
-    """The command line of the launcher: itself, in a program that is one frozen file."""
+class Launcher:
+    """The launcher's process, started when it is first needed. It ends with us."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        self._pid = 0
+
+    def hand_over(self, fds: list[int]) -> None:
+        """Have a command served: its socket, stdout and stderr. The descriptors stay ours. Raises OSError."""
+        for _ in range(2):
+            if self._socket is None:
+                self._socket = self._start()
+            try:
+                socket.send_fds(self._socket, [b"c"], fds)
+                return
+            except OSError:
+                # It died, or was killed: the next one is as good.
+                self.close()
+        raise OSError(errno.EPIPE, "the launcher of commands does not stay alive")
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            fd = theirs.fileno()
+            nulls = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+            os.set_inheritable(fd, True)
+            # No thread of ours may start a process while it could take this descriptor along.
+            argv = _argv(fd)
+            self._pid = os.posix_spawn(argv[0], argv, _environment(), file_actions=nulls)
+        return ours
+
+
+@cache
+def launcher() -> Launcher:
+    """The one of this process."""
+    return Launcher()
+
+
+def _argv(fd: int) -> list[str]:
+    """The command line of the launcher: remit itself, where that is one frozen program."""
     if getattr(sys, "frozen", False):
         return [sys.executable, "__exec", str(fd)]
     above = os.path.dirname(os.path.dirname(os.path.abspath(remit.__file__)))
@@ -65,15 +112,15 @@ def _environment() -> dict[str, str]:
     return {name: value for name in ("LD_LIBRARY_PATH",) if (value := os.environ.get(name))}
 
 
-def encode(request: Request) -> bytes:
+def _encode(request: Request) -> bytes:
     """As the launcher reads it."""
     body = marshal.dumps(dict(request))
     return len(body).to_bytes(4, "big") + body
 
 
-def understood(said: str, launcher_code: int | None) -> Ended:
+def understood(said: str) -> Ended:
     """What the launcher said, once it has ended. Raises NotStarted."""
-    group = 0
+    group = -1
     for line in said.splitlines():
         word, _, rest = line.partition(" ")
         if word == "failed":
@@ -83,68 +130,67 @@ def understood(said: str, launcher_code: int | None) -> Ended:
             return Ended(os.waitstatus_to_exitcode(int(rest)), word == "outlived")
         if word == "started":
             group = int(rest)
-    if launcher_code is not None and launcher_code < 0:
-        # The command, or somebody else, killed it, and with it went the command, but not all it started.
-        if group > 1:
-            with contextlib.suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-        return Ended(launcher_code, outlived=True)
-    raise NotStarted("launcher", 0, f"the launcher ended with {launcher_code} and said nothing")
+    if group < 0:
+        raise NotStarted("launcher", errno.EPIPE, "the launcher ended and said nothing")
+    if group == 0:
+        return Ended(-signal.SIGKILL)
+    # The command, or somebody else, killed it, and with it went the command, but not all it started.
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+    return Ended(-signal.SIGKILL, outlived=True)
 
 
-class Launched(asyncio.SubprocessProtocol):
+class _Pipe(asyncio.Protocol):
+    """One stream of output."""
+
+    def __init__(self, take: Callable[[bytes], None], closed: Callable[[], None]) -> None:
+        self._take = take
+        self._closed = closed
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closed()
+
+
+class Launched:
     """A started command. Its end and the end of its pipes are two events: what outlives it may hold the
     pipes, and must not hold the call."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, take: Take) -> None:
+    def __init__(self, control: socket.socket, request: Request, take: Take) -> None:
+        self._control = control
         self._take = take
-        self._exited: asyncio.Future[None] = loop.create_future()
-        self._closed: asyncio.Future[None] = loop.create_future()
-        self._open_pipes = {1, 2}
         self._said = bytearray()
-        self._talk: asyncio.Future[None] = loop.create_future()
         self._asked = False
-        self._control, self._theirs = socket.socketpair()
-        self._control.setblocking(False)
-        self._code: int | None = None
+        self._pipes: list[asyncio.BaseTransport] = []
+        self._open = 2
+        self._closed = asyncio.get_running_loop().create_future()
+        self._talk = asyncio.ensure_future(self._converse(_encode(request)))
 
     @classmethod
     async def start(cls, request: Request, take: Take) -> Launched:
-        """Raises OSError, ValueError when the launcher itself does not start. A cancelled start ends what it began."""
-        loop = asyncio.get_running_loop()
-        starting = asyncio.ensure_future(cls._spawn(loop, request, take))
+        """Raises OSError, ValueError when the launcher does not start."""
+        ours, outputs = _hand_over()
+        child = cls(ours, request, take)
         try:
-            return await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # Cancelled itself, the start would kill the launcher alone and wait for all that holds its pipes.
-            with contextlib.suppress(OSError, ValueError):
-                await (await starting).end()
-            raise
-
-    @classmethod
-    async def _spawn(cls, loop: asyncio.AbstractEventLoop, request: Request, take: Take) -> Launched:
-        child = cls(loop, take)
-        try:
-            with child._theirs as theirs:
-                await loop.subprocess_exec(
-                    lambda: child,
-                    *launcher_argv(theirs.fileno()),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    pass_fds=(theirs.fileno(),),
-                    cwd="/",
-                    env=_environment(),
-                    start_new_session=True,
-                )
+            for number, fd in enumerate(outputs, start=1):
+                await child._listen(number, fd)
         except BaseException:
-            child._control.close()
+            await child.end()
             raise
-        child._talk = asyncio.ensure_future(child._converse(encode(request)))
         return child
 
+    async def _listen(self, number: int, fd: int) -> None:
+        def take(data: bytes) -> None:
+            self._take(number, data)
+
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: _Pipe(take, self._one_closed), os.fdopen(fd, "rb", 0))
+        self._pipes.append(transport)
+
     async def _converse(self, request: bytes) -> None:
-        """Send the request and take what the launcher says, to the end."""
+        """Send the request and take what the launcher says, to its end and that of all processes."""
         loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):
             await loop.sock_sendall(self._control, request)
@@ -152,25 +198,15 @@ class Launched(asyncio.SubprocessProtocol):
             while part := await loop.sock_recv(self._control, 4096):
                 self._said += part
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._take(fd, data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._open_pipes.discard(fd)
-        if not self._open_pipes and not self._closed.done():
+    def _one_closed(self) -> None:
+        self._open -= 1
+        if not self._open and not self._closed.done():
             self._closed.set_result(None)
-
-    def process_exited(self) -> None:
-        if not self._exited.done():
-            self._exited.set_result(None)
 
     async def ended(self, seconds: float) -> bool:
         """Wait until the command and all it started have ended; whether they did within the time."""
-        return await _within(self._exited, seconds)
+        done, _ = await asyncio.wait({self._talk}, timeout=seconds)
+        return bool(done)
 
     def ask_to_end(self) -> None:
         """All processes get SIGTERM, and are killed when the grace is over."""
@@ -188,54 +224,53 @@ class Launched(asyncio.SubprocessProtocol):
     async def end(self) -> None:
         """Kill what is left, take the last of its output and let go of everything."""
         self.kill()
-        if not await _within(self._exited, END_SECONDS):
-            self._transport.kill()
-            await _within(self._exited, REAP_SECONDS)
-        await _within(self._closed, DRAIN_SECONDS)
-        await asyncio.wait({self._talk}, timeout=REAP_SECONDS)
+        await self.ended(END_SECONDS)
         self._talk.cancel()
-        self._code = self._transport.get_returncode()
-        self._transport.close()
+        if self._pipes:
+            await asyncio.wait({self._closed}, timeout=DRAIN_SECONDS)
+        for transport in self._pipes:
+            transport.close()
         self._control.close()
 
     def outcome(self) -> Ended:
         """How it ended; after `end`. Raises NotStarted."""
-        return understood(self._said.decode("utf-8", "replace"), self._code)
+        return understood(self._said.decode("utf-8", "replace"))
 
 
-async def _within(event: asyncio.Future[None], seconds: float) -> bool:
-    done, _ = await asyncio.wait({event}, timeout=seconds)
-    return bool(done)
-
-
-def launch_once(request: Request, seconds: float) -> tuple[Ended, str]:
-    """Run a command to its end without a loop: how it ended, and its stderr. For trying out how a
-    command can be confined. Raises OSError, NotStarted."""
+def _hand_over() -> tuple[socket.socket, list[int]]:
+    """A command with nothing asked of it yet: our end of its socket, not blocking, and of its outputs."""
     ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            process = subprocess.Popen(
-                launcher_argv(theirs.fileno()),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=(theirs.fileno(),),
-                cwd="/",
-                env=_environment(),
-                start_new_session=True,
-            )
-        with process:
-            ours.settimeout(seconds)
-            said = bytearray()
-            try:
-                ours.sendall(encode(request))
-                while part := ours.recv(4096):
-                    said += part
-            except TimeoutError:
-                ours.close()
-                raise NotStarted("launcher", errno.ETIMEDOUT, f"it did not end within {seconds:g} s") from None
-            finally:
-                if len(said) == 0:
-                    process.kill()
-            _, stderr = process.communicate()
-    return understood(said.decode("utf-8", "replace"), process.returncode), stderr.decode("utf-8", "replace")
+    with theirs, contextlib.ExitStack() as undo:
+        undo.callback(ours.close)
+        outputs, inputs = [], [theirs.fileno()]
+        with contextlib.ExitStack() as given:
+            for _ in range(2):
+                read, write = os.pipe()
+                given.callback(os.close, write)
+                undo.callback(os.close, read)
+                outputs.append(read)
+                inputs.append(write)
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(write, _F_SETPIPE_SZ, PIPE_BYTES)
+            launcher().hand_over(inputs)
+        undo.pop_all()
+    ours.setblocking(False)
+    return ours, outputs
+
+
+def launch_once(request: Request, seconds: float) -> Ended:
+    """Run a command to its end without a loop, its output unread. For trying out how a command can be
+    confined. Raises OSError, NotStarted."""
+    control, outputs = _hand_over()
+    said = bytearray()
+    with control:
+        for fd in outputs:
+            os.close(fd)
+        control.settimeout(seconds)
+        try:
+            control.sendall(_encode(request))
+            while part := control.recv(4096):
+                said += part
+        except TimeoutError:
+            raise NotStarted("launcher", errno.ETIMEDOUT, f"it did not end within {seconds:g} s") from None
+    return understood(said.decode("utf-8", "replace"))
