@@ -42,6 +42,7 @@ REAP_SECONDS = 1.0
 
 _SIGTERM, _SIGPIPE, _SIGXFSZ = 15, 13, 25
 _MAX_FD = 1 << 20
+_PAUSE = 0.01
 _LINUX = sys.platform.startswith("linux")
 
 
@@ -143,23 +144,27 @@ def _supervise(control: int, request: Request, kernel: Kernel | None, tree: OwnN
 
 
 def _wait(control: int, child: int, reaper: Reaper, tree: OwnNamespace | Descendants, grace: float) -> None:
-    """Until the command has ended, or must."""
+    """Until the command has ended, or must. Once asked to end, everything has the grace to do so."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
     watch = _watch(child)
     if watch >= 0:
         poll.register(watch, select.POLLIN)
-    pause = REAP_SECONDS if watch >= 0 else 0.01
+    pause = REAP_SECONDS if watch >= 0 else _PAUSE
     deadline = None
     while True:
-        reaper.reap()
-        if reaper.status is not None:
+        left = reaper.reap()
+        if reaper.status is not None and (deadline is None or not left):
             return
-        left = pause if deadline is None else min(pause, deadline - time.monotonic())
-        if left <= 0:
+        wait = pause if deadline is None else min(_PAUSE, deadline - time.monotonic())
+        if wait <= 0:
             return
-        ready = poll.poll(left * 1000)
-        if any(fd == control for fd, _ in ready):
+        ready = [fd for fd, _ in poll.poll(wait * 1000)]
+        if deadline is not None and watch in ready:
+            # It has ended, and would wake us without end.
+            poll.unregister(watch)
+            watch = -1
+        if control in ready:
             if not _received(control, 1):
                 return
             if deadline is None:
