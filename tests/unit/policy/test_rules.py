@@ -183,7 +183,15 @@ def test_a_rule_that_some_call_can_meet_is_none(lines: tuple[str, ...]) -> None:
 
 def test_every_tool_keeps_to_the_kinds_that_rules_may_select(tmp_path: Path) -> None:
     """What a tool says it touches is what a rule about it may name."""
-    samples = {"path": "a.csv", "name": "a.md", "url": "https://example.org/", "query": "x", "content": "x"}
+    samples = {
+        "path": "a.csv",
+        "name": "a.md",
+        "url": "https://example.org/",
+        "query": "x",
+        "content": "x",
+        "code": "1",
+        "todos": [],
+    }
     extra = {"update_plan": {"steps": [{"step": "x"}]}, "propose_memory": {"text": "x", "reason": "y", "tags": []}}
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with Root(str(tmp_path)) as root:
