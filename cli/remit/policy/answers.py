@@ -356,13 +356,15 @@ def _entry(selection: str, note: str, count: int) -> str:
 
 def _selection(each: Pending) -> str:
     """The line that selects the call: its one resource where that can be written, else its arguments."""
-    if len(each.resources) == 1:
-        resource = each.resources[0]
+    # What is read and written is one thing to approve.
+    resources = list({(resource.kind, resource.name, resource.real): resource for resource in each.resources}.values())
+    if len(resources) == 1:
+        resource = resources[0]
         key = _APPROVABLE.get(resource.kind, "")
         value = (resource.real or resource.name) if key == "path" else resource.name
         if key and _writable(key, value):
             return f"{key} = {toml_string(value)}\n"
-    shown = "".join(f"# {resource.kind} {_one_line(resource.name)}\n" for resource in each.resources)
+    shown = "".join(f"# {resource.kind} {_one_line(resource.name)}\n" for resource in resources)
     return f"{shown}digest = {toml_string(arguments_digest(each.arguments))}\n"
 
 

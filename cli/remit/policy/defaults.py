@@ -53,6 +53,7 @@ def floor_rules(place: Place, own: Sequence[str], ruling: Sequence[str]) -> tupl
         rules.append(_floor(_path(text, place), None, "it belongs to remit itself"))
     for text in (".remit/**", *(_literal(path) for path in ruling)):
         rules.append(_floor(_path(text, place), frozenset({Effect.WRITE}), "it rules this run or later ones"))
+    rules.append(_floor(GitStore(), frozenset({Effect.WRITE}), "it is git's own, and what it says is run by git"))
     return tuple(rules)
 
 
@@ -82,6 +83,19 @@ class Credentials:
         return "some" if kind in PATH_KINDS else "none"
 
 
+class GitStore:
+    """What git keeps about a repository: its settings and hooks name programs that it runs."""
+
+    literal = False
+    kinds: frozenset[ResourceKind] = PATH_KINDS
+
+    def matches(self, subject: Subject, *, grants: bool) -> bool:
+        return any(_GIT.search(path.casefold()) for path in subject.paths)
+
+    def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
+        return "some" if kind in PATH_KINDS else "none"
+
+
 _END = r"[. ]*"
 """Dots and blanks at the end of a name, which some file systems drop."""
 
@@ -93,3 +107,4 @@ def _alternatives(globs: Sequence[str]) -> str:
 _CREDENTIALS = re.compile(
     rf"/(?:{_alternatives(sorted(FOLDERS))}(?:/|\Z)|(?!{_alternatives(PUBLIC)}\Z){_alternatives(FILES)}\Z)"
 )
+_GIT = re.compile(rf"/\.git{_END}(?:/|\Z)")

@@ -191,6 +191,11 @@ def test_every_tool_keeps_to_the_kinds_that_rules_may_select(tmp_path: Path) -> 
         "content": "x",
         "code": "1",
         "todos": [],
+        "filePath": "a.csv",
+        "oldString": "a",
+        "newString": "b",
+        "pattern": "a",
+        "patchText": "*** Begin Patch\n*** Delete File: a.csv\n*** End Patch",
     }
     extra = {"update_plan": {"steps": [{"step": "x"}]}, "propose_memory": {"text": "x", "reason": "y", "tags": []}}
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")

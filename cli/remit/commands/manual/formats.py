@@ -100,7 +100,7 @@ choose = ["PostgreSQL"]
 """
 
 _SOURCES = (
-    ("floor", "Built in: private addresses, files of credentials, remit's own state. Always holds."),
+    ("floor", "Built in: private addresses, files of credentials, remit's own state, writes into git's. Always holds."),
     (
         "user, project",
         "`policy.toml` of the settings and `.remit/policy.toml` of the workspace. Their `deny` and `ask` always hold. "
