@@ -111,6 +111,8 @@ def _serve(control: int, request: Request) -> None:
     jail = request["jail"]
     if kernel is not None:
         attempt("tree", kernel.adopt_orphans)
+        if os.geteuid() != 0:
+            attempt("rights", kernel.lend_nothing)
     if jail is None or kernel is None:
         _supervise(control, request, kernel, Descendants())
         return

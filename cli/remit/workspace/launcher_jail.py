@@ -193,7 +193,7 @@ def _show(kernel: Kernel, tree: int, target: str, identity: tuple[int, int] | No
 
 def _make_place(path: str) -> None:
     """A kept directory may lie in one that shows something else now."""
-    if not os.path.isdir(path):
+    if not os.path.exists(path):
         os.makedirs(path)
 
 

@@ -8,6 +8,7 @@ import os
 import struct
 
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
+PR_CAP_AMBIENT = 47
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = (
     0x20000,
     0x8000000,
@@ -24,6 +25,7 @@ _OPEN_TREE_CLONE = 1
 _MOVE_FROM_FD, _MOVE_TO_FD = 0x4, 0x40
 _MOUNT_ATTR_RDONLY = 1
 _SIGKILL = 9
+_CLEAR_ALL = 4
 _AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 2, 2, 0x8914, 0x1, 0x40
 _CAPABILITY_VERSION = 0x20080522
 _SECCOMP_MODE_FILTER = 2
@@ -55,6 +57,10 @@ class Kernel:
 
     def die_with_parent(self) -> None:
         self._prctl(PR_SET_PDEATHSIG, _SIGKILL)
+
+    def lend_nothing(self) -> None:
+        """No program started from here on inherits a capability that we were lent."""
+        self._checked(self._libc.prctl(PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0))
 
     def gain_nothing(self) -> None:
         """No program started from here on has more rights than its caller (set-uid, capabilities)."""

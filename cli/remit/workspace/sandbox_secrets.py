@@ -1,0 +1,219 @@
+"""Where secrets lie that a command could read although it has no business with them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from remit.workspace.beneath import fd_path
+from remit.workspace.credentials import FOLDERS, looks_like_credentials
+
+MAX_ENTRIES = 200_000
+"""Entries of the workspace that are looked at."""
+
+MAX_FOUND = 512
+"""Secrets in the workspace that are masked."""
+
+HOME_PLACES = (
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    ".azure",
+    ".docker",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hub",
+    ".config/op",
+    ".config/doctl",
+    ".config/rclone",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/containers/auth.json",
+    ".mozilla",
+    ".password-store",
+    ".local/share/keyrings",
+    ".netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".vault-token",
+    ".terraform.d/credentials.tfrc.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".env",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+)
+"""Below a home directory: keys, tokens, and what people typed."""
+
+SYSTEM_PLACES = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/run/secrets",
+    "/var/run/secrets",
+)
+
+_WITHOUT_SECRETS = frozenset({".git", ".hg", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
+"""Directories of the workspace that hold what others wrote: sample keys, certificates, no secret of the user's."""
+
+_LISTENS = 0x10000
+_PATH = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+
+
+class Mask(NamedTuple):
+    """A real path to be hidden. identity: device and inode, for what a command could move."""
+
+    path: str
+    folder: bool
+    identity: tuple[int, int] | None = None
+
+
+def standing_secrets(homes: Iterable[str], own: Iterable[str]) -> list[Mask]:
+    """What is there now of the places in these homes, of the system, of `own`, and of programs that listen."""
+    spelled = [f"{home}/{place}" for home in homes for place in HOME_PLACES]
+    found = {}
+    for path in (*spelled, *SYSTEM_PLACES, *own, *_listening()):
+        with suppress(OSError, ValueError):
+            mode = os.stat(path).st_mode
+            real = os.path.realpath(path)
+            if stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode):
+                found[real] = Mask(real, stat.S_ISDIR(mode))
+    return list(found.values())
+
+
+def homes() -> list[str]:
+    """The home directories whose content this user can read."""
+    import pwd
+
+    found = [os.environ.get("HOME", "")]
+    with suppress(KeyError):
+        found.append(pwd.getpwuid(os.geteuid()).pw_dir)
+    if os.geteuid() == 0:
+        with suppress(OSError):
+            found += [entry.path for entry in os.scandir("/home") if entry.is_dir(follow_symlinks=False)]
+    return list(dict.fromkeys(home for home in found if os.path.isabs(home)))
+
+
+def _listening() -> Iterator[str]:
+    """Sockets in the file system on which programs of this machine wait, such as a container daemon's."""
+    with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
+        next(table, None)
+        for line in table:
+            fields = line.rstrip("\n").split(maxsplit=7)
+            if len(fields) == 8 and fields[7].startswith("/") and int(fields[3], 16) & _LISTENS:
+                yield fields[7]
+
+
+class WorkspaceSecrets:
+    """The credential files of a workspace, found once and held on to, so that moving one does not uncover it.
+
+    hides: whether a workspace-relative name is one that no tool may read. whole: False when there was
+    more than is looked at or held.
+    """
+
+    def __init__(self, workspace: str, hides: Callable[[str], bool] = looks_like_credentials) -> None:
+        self._workspace = os.path.realpath(workspace)
+        self._hides = hides
+        self._held: dict[tuple[int, int], tuple[int, bool]] = {}
+        self._left = MAX_ENTRIES
+        self.whole = True
+        self._search()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def close(self) -> None:
+        for fd, _ in self._held.values():
+            os.close(fd)
+        self._held.clear()
+
+    def masks(self) -> list[Mask]:
+        """Where they are now; what has been deleted is no longer there to be hidden."""
+        found = []
+        for identity, (fd, folder) in self._held.items():
+            path = fd_path(fd)
+            if os.fstat(fd).st_nlink and path is not None and not path.endswith(" (deleted)"):
+                found.append(Mask(path, folder, identity))
+        return found
+
+    def _search(self) -> None:
+        pending = [""]
+        while pending:
+            below = pending.pop()
+            try:
+                entries = os.scandir(os.path.join(self._workspace, below))
+            except OSError:
+                continue
+            with entries:
+                for entry in entries:
+                    self._left -= 1
+                    if self._left < 0:
+                        self.whole = False
+                        return
+                    name = f"{below}/{entry.name}" if below else entry.name
+                    if self._hidden(name, entry):
+                        self._hold(entry.path)
+                    elif entry.is_dir(follow_symlinks=False) and entry.name not in _WITHOUT_SECRETS:
+                        pending.append(name)
+
+    def _hidden(self, name: str, entry: os.DirEntry[str]) -> bool:
+        if entry.is_dir():
+            # What lies in one of these is hidden by its name, so all of it is.
+            return entry.name.casefold() in FOLDERS and self._hides(f"{name}/any")
+        return self._hides(name)
+
+    def _hold(self, path: str) -> None:
+        if len(self._held) == MAX_FOUND:
+            self.whole = False
+            return
+        with suppress(OSError):
+            fd = os.open(path, _PATH)
+            facts = os.fstat(fd)
+            identity = (facts.st_dev, facts.st_ino)
+            folder = stat.S_ISDIR(facts.st_mode)
+            around = folder and os.path.commonpath((self._workspace, fd_path(fd) or "/")) == fd_path(fd)
+            if around or identity in self._held or not (folder or stat.S_ISREG(facts.st_mode)):
+                os.close(fd)
+                return
+            self._held[identity] = (fd, folder)
+
+
+def outermost(masks: Sequence[Mask], kept: Sequence[str]) -> list[Mask]:
+    """Without those that lie in another one, unless a kept directory lies between; nor is a kept directory
+    itself masked."""
+    folders = {mask.path for mask in masks if mask.folder} - set(kept)
+    found = []
+    for mask in masks:
+        if mask.path in kept:
+            continue
+        nearest = next((above for above in _above(mask.path) if above in folders or above in kept), None)
+        if nearest is None or nearest in kept:
+            found.append(mask)
+    return found
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories above, the nearest first."""
+    while (parent := os.path.dirname(path)) != path:
+        yield parent
+        path = parent

@@ -1,0 +1,178 @@
+"""Lines of bash in a sandbox on grounds made for it, as this user or as nobody: `Confined(...).run(...)`.
+
+As a program it does the work, in a process that may give up its rights: a request as JSON on stdin, what
+happened as JSON on stdout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from fakes.unprivileged import NOBODY, become_nobody
+
+SECRET = "the-secret-of-these-tests"
+
+
+class Confined(NamedTuple):
+    """What lines of bash came to. layers: of the sandbox. code, said: by the name of the line, the exit code and all
+    that was printed. heard: whether a datagram or a connection arrived outside. left: files outside."""
+
+    layers: dict[str, str]
+    code: dict[str, int | None]
+    said: dict[str, str]
+    heard: list[str]
+    left: dict[str, list[Any]]
+
+
+def confined(lines: Mapping[str, str], *, as_user: str = "self", bubblewrap: str = "", **wish: Any) -> Confined:
+    """Run lines one after another. They see these variables: OUTSIDE, a directory that is none of their business,
+    with a file `kept`; TCP, UDP, PID, UNIX of those outside; WORK, ART, OWN, SHARED. as_user: `self` or `nobody`.
+    wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing."""
+    request = json.dumps({"lines": dict(lines), "user": as_user, "wish": wish, "bubblewrap": bubblewrap})
+    done = subprocess.run(
+        [sys.executable, __file__], input=request.encode(), capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return Confined(**json.loads(done.stdout))
+
+
+def _grounds(base: Path) -> dict[str, Path]:
+    places = {name: base / name for name in ("work", "art", "own", "outside", "home", "shared", "private")}
+    for place in places.values():
+        place.mkdir()
+    for secret in (
+        "home/.ssh/id_rsa",
+        "home/.netrc",
+        "work/.env",
+        "work/conf/.env",
+        "work/.aws/config",
+        "own/auth.toml",
+    ):
+        (base / secret).parent.mkdir(exist_ok=True)
+        (base / secret).write_text(SECRET)
+    (base / "shared" / "theirs").write_text(SECRET)
+    (base / "work" / "rules.toml").write_text("rules\n")
+    (base / "outside" / "kept").write_text("kept\n")
+    (base / "outside" / "kept").chmod(0o644)
+    return places
+
+
+async def _run(sandbox: Any, work: Path, environment: Mapping[str, str], line: str) -> tuple[int | None, str]:
+    from remit.base.resources import Effect, Resource
+    from remit.workspace.process import ProcessGrant
+
+    process = ProcessGrant(str(work), [Resource("command", line, Effect.EXECUTE)], environment, confinement=sandbox)
+    said = bytearray()
+    finished = await process.shell(line, workdir=".", seconds=20, take=lambda stream, data: said.extend(data))
+    return finished.exit_code, said.decode("utf-8", "replace")
+
+
+def _main() -> None:
+    request = json.load(sys.stdin)
+    base = Path(tempfile.mkdtemp(prefix="confined-"))
+    try:
+        print(json.dumps(_perform(base.resolve(), request)))
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+    import msgspec
+
+    from remit.workspace.sandbox import Facilities, Grounds
+    from remit.workspace.sandbox_probe import probe, wished
+    from remit.workspace.sandbox_secrets import WorkspaceSecrets
+
+    base.chmod(0o755)
+    places = _grounds(base)
+    if request["user"] == "nobody" and os.geteuid() == 0:
+        for path in (base, *base.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        become_nobody()
+    os.environ["HOME"] = str(places["home"])
+    os.environ["OUTER"] = SECRET
+    with contextlib.ExitStack() as stack:
+        tcp, udp, unix = (
+            stack.enter_context(socket.socket(family, kind))
+            for family, kind in (
+                (socket.AF_INET, socket.SOCK_STREAM),
+                (socket.AF_INET, socket.SOCK_DGRAM),
+                (socket.AF_UNIX, socket.SOCK_STREAM),
+            )
+        )
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(("127.0.0.1", 0))
+        unix.bind(str(base / "outside" / "daemon"))
+        for listener in (tcp, unix):
+            listener.listen()
+        bystander = stack.enter_context(
+            subprocess.Popen(["sleep", "300"], env={"OUTER": SECRET, "PATH": os.environ["PATH"]})
+        )
+        stack.callback(bystander.kill)
+        environment = {
+            "WORK": str(places["work"]),
+            "ART": str(places["art"]),
+            "OUTSIDE": str(places["outside"]),
+            "OWN": str(places["own"]),
+            "SHARED": str(places["shared"]),
+            "TCP": str(tcp.getsockname()[1]),
+            "UDP": str(udp.getsockname()[1]),
+            "UNIX": str(base / "outside" / "daemon"),
+            "PID": str(bystander.pid),
+        }
+        grounds = Grounds(
+            workspace=str(places["work"]),
+            private=str(places["private"]),
+            artifacts=str(places["art"]),
+            own=(str(places["own"]),),
+            fixed=(str(places["work"] / "rules.toml"),),
+            shared=(str(places["shared"]),),
+        )
+        wish = msgspec.convert(request["wish"], Facilities) if request["wish"] else wished()
+        sandbox = probe(grounds, WorkspaceSecrets(str(places["work"])), wish, request["bubblewrap"])
+        ran = {}
+        for name, line in request["lines"].items():
+            ran[name] = asyncio.run(_run(sandbox, places["work"], environment, line))
+        heard = [name for name, each in (("tcp", tcp), ("udp", udp), ("unix", unix)) if _heard(each)]
+        if bystander.poll() is not None:
+            heard.append("signal")
+        left = {
+            path.name: [path.lstat().st_mode & 0o7777, path.lstat().st_size, int(path.lstat().st_mtime)]
+            for path in places["outside"].iterdir()
+        }
+        sandbox.close()
+        assert not places["private"].exists()
+    return {
+        "layers": {name: str(layer) for name, layer in sandbox.layers().items()},
+        "code": {name: code for name, (code, _) in ran.items()},
+        "said": {name: said for name, (_, said) in ran.items()},
+        "heard": heard,
+        "left": left,
+    }
+
+
+def _heard(listener: socket.socket) -> bool:
+    listener.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        if listener.type == socket.SOCK_DGRAM:
+            return bool(listener.recv(100))
+        listener.accept()[0].close()
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,288 @@
+"""Each layer of the sandbox, from inside: what a command tries, and what it comes to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+import pytest
+
+from fakes.confined import SECRET, Confined, confined
+from fakes.programs import needs
+from remit.workspace.sandbox_rights import MAX_FILE_BYTES, landlock_abi
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox is made of parts of Linux")
+
+PTRACE = (
+    "python3 -c 'import ctypes, os, sys; libc = ctypes.CDLL(None); "
+    'sys.exit(libc.ptrace(16, int(os.environ["PID"]), None, None) and 1)\''
+)
+CONNECT_UNIX = "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"UNIX\"])'"
+
+WRITES = {
+    "create": "echo x > $OUTSIDE/new",
+    "append": "echo x >> $OUTSIDE/kept",
+    "truncate": "truncate -s 0 $OUTSIDE/kept",
+    "remove": "rm -f $OUTSIDE/kept",
+    "rename": "mv $OUTSIDE/kept $OUTSIDE/moved",
+    "bring in": "mv $OUTSIDE/kept .",
+    "link": "ln $OUTSIDE/kept inner && echo x >> inner",
+    "through a link": "ln -s $OUTSIDE out; echo x > out/new",
+    "directory": "mkdir $OUTSIDE/directory",
+    "pipe": "mkfifo $OUTSIDE/pipe",
+    "up": "echo x > ../outside/new",
+    "through /proc": "echo x > /proc/self/cwd/../outside/new",
+    "through the root of a process": "echo x > /proc/1/root$OUTSIDE/new",
+}
+METADATA = {"mode": "chmod 777 $OUTSIDE/kept", "times": "touch -d 2001-01-01 $OUTSIDE/kept"}
+READS = {
+    "ssh key": "cat ~/.ssh/id_rsa",
+    "netrc": "cat ~/.netrc",
+    "env file": "cat .env",
+    "env file by another way": "cat /proc/self/cwd/.env; cat conf/../.env; cat $WORK/.env",
+    "env file below": "cat conf/.env",
+    "credentials directory": "cat .aws/config; ls .aws",
+    "own files": "cat $OWN/auth.toml",
+    "temporary files of others": "cat $SHARED/theirs",
+    "unmount": "umount .env; umount -l .env; cat .env",
+    "unmount as root of a namespace": "unshare -rm sh -c 'umount .env; cat .env'",
+    "hard link": "ln .env here; cat here",
+    "copy": "cp -a . ../shared/copy; cat ../shared/copy/.env",
+    "archive": "tar cf - . 2>/dev/null",
+    "before the mounts": "cat /proc/1/root/$WORK/.env; cat /proc/1/cwd/$WORK/.env",
+}
+NETWORK = {
+    "tcp": "exec 3<>/dev/tcp/127.0.0.1/$TCP",
+    "udp": "echo x > /dev/udp/127.0.0.1/$UDP; false",
+    "tcp to the world": "exec 3<>/dev/tcp/192.0.2.1/80",
+}
+PROCESSES = {
+    "signal": "kill -9 $PID",
+    "all signals": "kill -9 -1; false",
+    "trace": PTRACE,
+    "environment": "tr '\\0' '\\n' < /proc/$PID/environ",
+    "memory": "head -c 1 /proc/$PID/mem",
+}
+USERS = ("self", "nobody") if os.geteuid() == 0 else ("self",)
+
+
+@cache
+def attacked(user: str) -> Confined:
+    lines = {**WRITES, **METADATA, **READS, **NETWORK, **PROCESSES, "daemon": CONNECT_UNIX}
+    return confined(lines, as_user=user)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_all_layers_hold_here(user: str) -> None:
+    layers = attacked(user).layers
+    assert {name: layer.partition(":")[0] for name, layer in layers.items()} == dict.fromkeys(
+        ("writes", "secrets", "network", "processes"), "held"
+    )
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("attack", [*WRITES, *METADATA])
+def test_nothing_outside_is_written(user: str, attack: str) -> None:
+    ran = attacked(user)
+    assert ran.code[attack] != 0, ran.said[attack]
+    assert {name: facts[:2] for name, facts in ran.left.items() if name != "daemon"} == {"kept": [0o644, 5]}
+    assert ran.left["kept"][2] > 1_000_000_000
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("attack", READS)
+def test_no_secret_is_read(user: str, attack: str) -> None:
+    assert SECRET not in attacked(user).said[attack]
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("attack", [*NETWORK, "daemon"])
+def test_nobody_is_reached(user: str, attack: str) -> None:
+    ran = attacked(user)
+    assert ran.code[attack] != 0
+    assert ran.heard == []
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("attack", PROCESSES)
+def test_no_other_process_is_touched(user: str, attack: str) -> None:
+    ran = attacked(user)
+    assert ran.code[attack] != 0
+    assert SECRET not in ran.said[attack]
+    assert "signal" not in ran.heard
+
+
+WORK = {
+    "workspace": "echo x > new && mkdir -p a/b && mv new a/b && cat a/b/new && rm -r a",
+    "artifacts": "echo x > $ART/report && cat $ART/report",
+    "temporary": 'f=$(mktemp) && echo x > $f && cat $f && case $f in "$TMPDIR"/*) ;; *) exit 1;; esac',
+    "temporary is kept": "echo x > $TMPDIR/kept",
+    "temporary was kept": "cat $TMPDIR/kept",
+    "null": "echo x > /dev/null; echo x",
+    "standard streams": "echo x > /dev/stderr; echo x > /dev/stdout",
+    "zero": "head -c 3 /dev/zero | wc -c | grep -q 3 && head -c 3 /dev/urandom | wc -c | grep -q 3 && echo x",
+    "terminal": "script -qec 'test -t 0 && echo x' /dev/null",
+    "shared memory": "python3 -c 'import multiprocessing; multiprocessing.Lock(); print(\"x\")'",
+    "substitution": "cat <(echo x)",
+    "loopback": (
+        'python3 -c \'import socket; s = socket.create_server(("127.0.0.1", 0)); '
+        'c = socket.create_connection(s.getsockname()); c.send(b"x"); print(s.accept()[0].recv(1).decode())\''
+    ),
+    "rest is readable": "test -r /etc/passwd && cat $OUTSIDE/kept && echo x",
+    "rules are readable": "cat rules.toml && echo x",
+    "own processes": "sleep 9 & kill $! && wait $!; [ $? = 143 ] && echo x",
+    "cache": 'mkdir -p "$XDG_CACHE_HOME/tool" && echo x',
+}
+
+
+@cache
+def worked(user: str) -> Confined:
+    return confined(WORK, as_user=user)
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("work", WORK)
+def test_work_goes_on(user: str, work: str) -> None:
+    needs("python3")
+    ran = worked(user)
+    assert (ran.code[work], "x" in ran.said[work] or work == "temporary is kept") == (0, True), ran.said[work]
+
+
+LIMITS = {
+    "core": "ulimit -c",
+    "privileges": "grep NoNewPrivs /proc/self/status",
+    "capabilities": "grep CapEff /proc/self/status",
+    "bounding": "grep CapBnd /proc/self/status",
+    "processes": "ulimit -u; cat /proc/sys/kernel/pid_max",
+    "largest file": f"truncate -s {MAX_FILE_BYTES} big && rm big",
+    "larger file": f"truncate -s {MAX_FILE_BYTES + 1} big",
+    "devices": "ls /dev",
+    "device node": "mknod disk b 8 0",
+    "mount": "mount -t tmpfs none .",
+    "settings": "echo 1 > /proc/sys/kernel/sysrq",
+    "rules": "echo x > rules.toml",
+    "rules again": "rm -f rules.toml",
+    "number of processes": "ls /proc | grep -c '^[0-9]'",
+}
+
+
+@cache
+def limited(user: str) -> Confined:
+    return confined(LIMITS, as_user=user)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_limits(user: str) -> None:
+    ran = limited(user)
+    assert ran.said["core"] == "0\n"
+    assert ran.said["privileges"].split() == ["NoNewPrivs:", "1"]
+    assert ran.code["largest file"] == 0, ran.said["largest file"]
+    refused = ("larger file", "device node", "mount", "settings", "rules", "rules again")
+    assert [name for name in refused if ran.code[name] == 0] == []
+    assert "8192" in ran.said["processes"].split()
+    shown = {
+        "fd",
+        "full",
+        "null",
+        "ptmx",
+        "pts",
+        "random",
+        "shm",
+        "stderr",
+        "stdin",
+        "stdout",
+        "tty",
+        "urandom",
+        "zero",
+    }
+    assert set(ran.said["devices"].split()) <= shown
+    assert int(ran.said["number of processes"]) < 10
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("name", ["capabilities", "bounding"])
+def test_root_keeps_only_what_reaches_no_further(user: str, name: str) -> None:
+    held = int(limited(user).said[name].split()[1], 16)
+    allowed = 0b100_1111_1011 if user == "self" and os.geteuid() == 0 else 0
+    assert held & ~allowed == 0
+
+
+MOVES = {
+    "move": "mv conf elsewhere",
+    "read it there": "cat elsewhere/.env",
+    "read it again": "mv elsewhere other; cat other/.env elsewhere/.env",
+}
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_moving_a_secret_does_not_uncover_it(user: str) -> None:
+    ran = confined(MOVES, as_user=user)
+    assert ran.code["move"] == 0
+    assert not any(SECRET in said for said in ran.said.values())
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_landlock_alone(user: str) -> None:
+    if landlock_abi() < 6:
+        pytest.skip("this kernel has no Landlock 6")
+    ran = confined({**WRITES, **PROCESSES, "secret": "cat .env"}, as_user=user, landlock=landlock_abi())
+    inside = {"through the root of a process"}
+    assert [name for name in WRITES if ran.code[name] == 0 and name not in inside] == []
+    assert {name: facts[:2] for name, facts in ran.left.items() if name != "daemon"} == {"kept": [0o644, 5]}
+    assert [name for name in PROCESSES if ran.code[name] == 0 or SECRET in ran.said[name]] == []
+    assert "signal" not in ran.heard
+    assert ran.layers["writes"].startswith("held: Landlock")
+    assert "modes and times" in ran.layers["writes"]
+    assert ran.layers["secrets"].startswith("not held: ")
+    assert ran.layers["network"].startswith("not held: ")
+    assert ran.layers["processes"].startswith("held: Landlock")
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_mounts_alone(user: str) -> None:
+    wish = {"user": user == "nobody" or os.geteuid() != 0, "mounts": True, "read_only": True}
+    ran = confined({**WRITES, **METADATA, "secret": "cat .env", "own": "cat $OWN/auth.toml"}, as_user=user, **wish)
+    assert [name for name in (*WRITES, *METADATA) if ran.code[name] == 0] == []
+    assert {name: facts[:2] for name, facts in ran.left.items() if name != "daemon"} == {"kept": [0o644, 5]}
+    assert SECRET not in ran.said["secret"] + ran.said["own"]
+    assert ran.layers["writes"] == "held: read-only mounts"
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_seccomp_stands_in_for_a_network_namespace(user: str) -> None:
+    lines = {**NETWORK, "daemon": CONNECT_UNIX, "pair": "python3 -c 'import socket; socket.socketpair()'"}
+    ran = confined(lines, as_user=user, seccomp=True)
+    assert ran.heard == []
+    assert [name for name in (*NETWORK, "daemon") if ran.code[name] == 0] == []
+    assert ran.code["pair"] == 0, ran.said["pair"]
+    assert ran.layers["network"] == "held: seccomp: no sockets at all"
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_bubblewrap_stands_in_for_namespaces_of_our_own(user: str) -> None:
+    program = os.path.realpath(needs("bwrap"))
+    lines = {**WRITES, **METADATA, **READS, **NETWORK, **PROCESSES, "daemon": CONNECT_UNIX, **WORK}
+    # Of our own means none: it is bubblewrap, or nothing.
+    ran = confined(lines, as_user=user, bubblewrap=program, devices=True)
+    refused = [name for name in (*WRITES, *METADATA, *NETWORK, *PROCESSES, "daemon") if ran.code[name] == 0]
+    assert refused == []
+    assert [name for name in READS if SECRET in ran.said[name]] == []
+    assert ran.heard == []
+    assert {name: ran.said[name] for name in WORK if ran.code[name] != 0} == {}
+    assert ran.layers == dict.fromkeys(("writes", "secrets", "network", "processes"), "held: bubblewrap")
+
+
+def test_bubblewrap_that_does_not_work_is_not_used() -> None:
+    ran = confined({"secret": "cat .env"}, bubblewrap="/bin/false", devices=True)
+    assert ran.layers["secrets"].startswith("not held: ")
+    assert ran.said["secret"] == SECRET
+
+
+def test_without_a_sandbox_the_attacks_do_what_they_are_meant_to() -> None:
+    lines = {"secret": "cat .env", **NETWORK, "daemon": CONNECT_UNIX}
+    ran = confined({**lines, **METADATA, "create": WRITES["create"], "signal": "kill -9 $PID; sleep 0.2"}, devices=True)
+    assert ran.said["secret"] == SECRET
+    assert ran.heard == ["tcp", "udp", "unix", "signal"]
+    assert ran.left["kept"][:2] == [0o777, 5] and "new" in ran.left
+    assert {layer.partition(":")[0] for layer in ran.layers.values()} == {"not held"}

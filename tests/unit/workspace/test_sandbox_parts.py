@@ -1,0 +1,188 @@
+"""What the sandbox is put together from: which facilities are used, and what is hidden."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from remit.workspace.process_launch import NotStarted
+from remit.workspace.sandbox import Facilities, Grounds, Sandbox
+from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
+from remit.workspace.sandbox_probe import without
+from remit.workspace.sandbox_secrets import Mask, WorkspaceSecrets, outermost, standing_secrets
+
+ALL = Facilities(user=True, mounts=True, read_only=True, devices=True, pid=True, proc=True, net=True, landlock=7)
+
+
+def lost(step: str, text: str = "Operation not permitted") -> Facilities:
+    less = without(ALL, NotStarted(step, 1, text))
+    assert less is not None
+    return less
+
+
+@pytest.mark.parametrize(
+    ("step", "gone"),
+    [
+        ("user", {"user", "mounts", "read_only", "devices", "pid", "proc", "net"}),
+        ("mounts", {"mounts", "read_only", "devices", "proc"}),
+        ("read_only", {"read_only"}),
+        ("devices", {"devices"}),
+        ("pid", {"pid", "proc"}),
+        ("proc", {"proc"}),
+        ("net", {"net"}),
+        ("landlock", {"landlock"}),
+    ],
+)
+def test_what_the_system_refuses_is_done_without(step: str, gone: set[str]) -> None:
+    less = lost(step)
+    names = ("user", "mounts", "read_only", "devices", "pid", "proc", "net", "landlock")
+    assert {name for name in names if not getattr(less, name)} == gone
+    assert less.seccomp is ("net" in gone)
+    assert "Operation not permitted" in less.why[step]
+
+
+@pytest.mark.parametrize("step", ["exec", "launcher", "seccomp"])
+def test_what_is_no_facility_cannot_be_done_without(step: str) -> None:
+    assert without(ALL, NotStarted(step, 1, "no")) is None
+
+
+def test_a_user_namespace_that_serves_nothing_is_left_out() -> None:
+    have = Facilities(user=True, net=True)
+    less = without(have, NotStarted("net", 1, "no"))
+    assert less is not None and (less.user, less.seccomp) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("have", "held", "words"),
+    [
+        (ALL, {"writes", "secrets", "network", "processes"}, "Landlock 7 and read-only mounts"),
+        (lost("mounts"), {"writes", "network", "processes"}, "modes and times"),
+        (lost("landlock"), {"writes", "secrets", "network", "processes"}, "read-only mounts"),
+        (Facilities(landlock=2), set(), "lets files outside be emptied"),
+        (Facilities(landlock=3), {"writes"}, "Landlock 3"),
+        (Facilities(landlock=6, seccomp=True), {"writes", "network", "processes"}, "Landlock 6"),
+        (Facilities(bubblewrap="/bin/bwrap"), {"writes", "secrets", "network", "processes"}, "bubblewrap"),
+        (Facilities(why={"landlock": "no Landlock here"}), set(), "no Landlock here"),
+    ],
+)
+def test_layers(tmp_path: Path, have: Facilities, held: set[str], words: str) -> None:
+    layers = Sandbox(have, Grounds(workspace=str(tmp_path), private=str(tmp_path / "private"))).layers()
+    assert {name for name, layer in layers.items() if layer.held} == held
+    assert words in layers["writes"].how
+    assert all(layer.how for layer in layers.values())
+
+
+def test_a_reason_is_told_where_nothing_can_be_hidden(tmp_path: Path) -> None:
+    sandbox = Sandbox(lost("user", "EPERM"), Grounds(workspace=str(tmp_path), private=str(tmp_path / "p")))
+    assert str(sandbox.layers()["secrets"]) == (
+        "not held: files cannot be hidden: the system refuses user namespaces: EPERM"
+    )
+
+
+def found(workspace: Path, **keys: object) -> tuple[set[str], WorkspaceSecrets]:
+    secrets = WorkspaceSecrets(str(workspace), **keys)  # type: ignore[arg-type]
+    return {os.path.relpath(mask.path, workspace.resolve()) for mask in secrets.masks()}, secrets
+
+
+def write(*paths: Path) -> None:
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("secret")
+
+
+def test_secrets_of_a_workspace(tmp_path: Path) -> None:
+    write(*(tmp_path / name for name in (".env", "a/b/server.key", ".aws/config", "plain.txt", "id_rsa.pub")))
+    write(*(tmp_path / name for name in ("node_modules/x/.env", ".venv/cacert.pem", ".git/credentials")))
+    (tmp_path / "settings").write_text("secret")
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / ".env").symlink_to("../settings")
+    (tmp_path / ".npmrc").symlink_to("/dev/null")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / ".ssh").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.key")
+    names, secrets = found(tmp_path)
+    assert names == {".env", "a/b/server.key", ".aws", "settings"}
+    assert secrets.whole
+    secrets.close()
+    assert len(secrets) == 0
+
+
+def test_secrets_are_followed(tmp_path: Path) -> None:
+    write(tmp_path / "a" / ".env", tmp_path / "b.pem")
+    _, secrets = found(tmp_path)
+    (tmp_path / "a").rename(tmp_path / "moved")
+    (tmp_path / "b.pem").unlink()
+    facts = (tmp_path / "moved" / ".env").stat()
+    place = str(tmp_path.resolve() / "moved" / ".env")
+    assert secrets.masks() == [Mask(place, False, (facts.st_dev, facts.st_ino))]
+    secrets.close()
+
+
+def test_the_rules_may_open_a_secret(tmp_path: Path) -> None:
+    write(tmp_path / ".env", tmp_path / "docs" / "a.txt")
+    names, secrets = found(tmp_path, hides=lambda name: name.startswith("docs/"))
+    assert names == {"docs/a.txt"}
+    secrets.close()
+
+
+@pytest.mark.parametrize(("count", "whole"), [(512, True), (513, False)])
+def test_so_many_secrets_are_held(tmp_path: Path, count: int, whole: bool) -> None:
+    write(*(tmp_path / f"{number}.pem" for number in range(count)))
+    secrets = WorkspaceSecrets(str(tmp_path))
+    assert secrets.whole is whole
+    sandbox = Sandbox(ALL, Grounds(workspace=str(tmp_path), private=str(tmp_path / "p")), secrets)
+    assert sandbox.layers()["secrets"].held is whole
+    sandbox.close()
+
+
+def test_standing_secrets(tmp_path: Path) -> None:
+    write(tmp_path / "home" / ".ssh" / "id_rsa", tmp_path / "home" / ".netrc", tmp_path / "own" / "auth.toml")
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    masks = standing_secrets([str(tmp_path / "link")], [str(tmp_path / "own"), str(tmp_path / "gone")])
+    top = str(tmp_path.resolve())
+    ours = [mask for mask in masks if mask.path.startswith(top)]
+    assert ours == [Mask(f"{top}/home/.ssh", True), Mask(f"{top}/home/.netrc", False), Mask(f"{top}/own", True)]
+
+
+@pytest.mark.parametrize(
+    ("masks", "kept", "left"),
+    [
+        (["/h/.aws/", "/h/.aws/key"], [], ["/h/.aws/"]),
+        (["/s/", "/s/runs/1/work/.env"], ["/s/runs/1/work"], ["/s/", "/s/runs/1/work/.env"]),
+        (["/w/.env"], ["/w"], ["/w/.env"]),
+        (["/w/"], ["/w"], []),
+        (["/h/.netrc", "/h/.netrc.d"], [], ["/h/.netrc", "/h/.netrc.d"]),
+    ],
+)
+def test_masks_in_masks(masks: list[str], kept: list[str], left: list[str]) -> None:
+    given = [Mask(path.rstrip("/"), path.endswith("/")) for path in masks]
+    assert outermost(given, kept) == [Mask(path.rstrip("/"), path.endswith("/")) for path in left]
+
+
+def test_bubblewrap_shows_outer_places_first() -> None:
+    argv = bubblewrap_argv(
+        "bwrap",
+        writable={"/s/run/art": "/s/run/art", "/tmp": "/p/tmp", "/tmp/w": "/tmp/w"},
+        fixed=["/tmp/w/rules"],
+        masks={"/s": True, "/tmp/w/.env": False},
+        empty_file="/p/file",
+        capabilities=["chown"],
+    )
+    after = " ".join(argv[argv.index("--cap-add") :])
+    assert after == (
+        "--cap-add CAP_CHOWN --bind /p/tmp /tmp --tmpfs /s --bind /tmp/w /tmp/w --bind /s/run/art /s/run/art "
+        "--ro-bind /tmp/w/rules /tmp/w/rules --ro-bind /p/file /tmp/w/.env"
+    )
+    assert "--ro-bind / /" in " ".join(argv)
+
+
+def test_the_private_directory_goes_with_the_sandbox(tmp_path: Path) -> None:
+    sandbox = Sandbox(ALL, Grounds(workspace=str(tmp_path), private=str(tmp_path / "private")))
+    assert (tmp_path / "private" / "tmp").is_dir()
+    sandbox.close()
+    assert not (tmp_path / "private").exists()
+    shutil.rmtree(tmp_path)
+    sandbox.close()
