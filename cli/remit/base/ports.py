@@ -193,6 +193,32 @@ class Original(msgspec.Struct, frozen=True):
     identity: tuple[int, ...] = ()
 
 
+class Ground(Protocol):
+    """A declared tree, opened for a search; a context manager. Names are relative to it, as the file
+    system has them.
+
+    fd: of the directory. name: the tree's, workspace-relative."""
+
+    fd: int
+    name: str
+
+    def __enter__(self) -> Ground: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def shows(self, name: str) -> bool:
+        """Whether an entry may be shown: no credential file, and no rule withholds it."""
+        ...
+
+    def open(self, name: str) -> BinaryIO:
+        """A regular file below, itself and not through a link."""
+        ...
+
+    def open_directory(self, name: str) -> int:
+        """A directory below, itself and not through a link; the caller closes the descriptor."""
+        ...
+
+
 class Files(Protocol):
     """The grant for declared paths and trees of the workspace. Anything else: Failure(undeclared).
 
@@ -213,6 +239,10 @@ class Files(Protocol):
 
     def walk(self, name: str, max_depth: int | None = None) -> Walk:
         """The entries below a declared tree; depth 1 is its direct children."""
+        ...
+
+    def ground(self, name: str) -> Ground:
+        """A declared tree, or a directory in one, opened for a search. Raises Failure(not_a_directory)."""
         ...
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Entry, Original
+from remit.base.ports import Entry, Ground, Original
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
 from remit.workspace.names import below, is_clean, normalise
@@ -62,6 +62,17 @@ class FilesGrant:
 
     def walk(self, name: str, max_depth: int | None = None) -> TreeWalk:
         """The entries below a declared tree, or below a directory in one."""
+        tree, _ = self._tree(name)
+        return TreeWalk(self._root, tree, self._allowed, max_depth=max_depth, aliases=self._aliases)
+
+    def ground(self, name: str) -> Ground:
+        """A declared tree, or a directory in one, opened for a search."""
+        from remit.workspace.search_ground import TreeGround
+
+        tree, raw = self._tree(name)
+        return TreeGround(self._root, tree, raw, self._allowed)
+
+    def _tree(self, name: str) -> tuple[Resource, str]:
         key, raw = self._named(name)
         tree = self._trees.get(key)
         if tree is None:
@@ -70,7 +81,7 @@ class FilesGrant:
             found = self._root.look(raw)
             self._hold(key, found)
             tree = Resource("tree", key, Effect.READ, real=scrub(found.real))
-        return TreeWalk(self._root, tree, self._allowed, max_depth=max_depth, aliases=self._aliases)
+        return tree, raw
 
     def _named(self, name: str) -> tuple[str, str]:
         """The name as declared or walked, and as the file system has it. Raises Failure(undeclared)."""

@@ -1,0 +1,198 @@
+"""Patterns of names: `*`, `**`, `?` and braces, compiled once and matched in linear time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import KIB
+from remit.base.text import shorten
+
+MAX_PATTERN_BYTES = 4 * KIB
+MAX_DEPTH = 8
+"""Braces within braces."""
+
+MAX_ALTERNATIVES = 256
+MAX_EXPANDED_BYTES = 64 * KIB
+
+_RULE = "`*` and `?` stay within one part of a path, `**` spans parts, `{a,b}` is a choice, all else is itself"
+
+
+class NamePattern(NamedTuple):
+    """A pattern of file names. alternatives: without braces. paths: those held against the path from the
+    searched directory; names: those without a slash, held against the base name."""
+
+    text: str
+    alternatives: tuple[str, ...]
+    paths: re.Pattern[str] | None
+    names: re.Pattern[str] | None
+
+    def matches(self, path: str) -> bool:
+        """path: from the searched directory, as the file system has it."""
+        if self.names is not None and self.names.fullmatch(path, path.rfind("/") + 1):
+            return True
+        return self.paths is not None and self.paths.fullmatch(path) is not None
+
+    def among(self, paths: Sequence[str]) -> list[str]:
+        """Those that fit; the loop for many."""
+        if "**" in self.alternatives:
+            return list(paths)
+        ends = tuple({re.split(r"[*?/]", each)[-1] for each in self.alternatives})
+        if "" not in ends:
+            paths = [path for path in paths if path.endswith(ends)]
+        if self.names is None and self.paths is not None:
+            return list(filter(self.paths.fullmatch, paths))
+        if self.names is not None and self.paths is None:
+            fits = self.names.fullmatch
+            return [path for path in paths if fits(path, path.rfind("/") + 1)]
+        return [path for path in paths if self.matches(path)]
+
+    @property
+    def last_parts(self) -> tuple[str, ...] | None:
+        """Patterns, with `*` alone, of which every base name that fits also fits one; None where that says
+        nothing."""
+        parts = {re.sub(r"[*?]+", "*", each.rpartition("/")[2]) for each in self.alternatives}
+        return None if "*" in parts else tuple(sorted(parts))
+
+
+def compile_glob(text: str) -> NamePattern:
+    """Raises Failure(invalid_arguments)."""
+    if len(text.encode("utf-8", "replace")) > MAX_PATTERN_BYTES:
+        raise _refused(text, f"is longer than {MAX_PATTERN_BYTES} bytes")
+    if not text.strip("/") or "\0" in text:
+        raise _refused(text, "names nothing")
+    alternatives = tuple(dict.fromkeys(_relative(text, each) for each in _expanded(text)))
+    pathlike = [each for each in alternatives if "/" in each or each == "**"]
+    names = [each for each in alternatives if "/" not in each and each != "**"]
+    return NamePattern(text, alternatives, _regex(pathlike), _regex(names))
+
+
+def _relative(text: str, alternative: str) -> str:
+    if alternative.startswith("/"):
+        raise _refused(text, "is absolute; it is held against paths from the searched directory")
+    parts = [part for part in alternative.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise _refused(text, "contains '..'; give the directory as path")
+    if not parts:
+        raise _refused(text, "has a choice that names nothing")
+    if alternative.endswith("/"):
+        parts.append("**")
+    return "/".join(parts)
+
+
+def _regex(alternatives: Sequence[str]) -> re.Pattern[str] | None:
+    if not alternatives:
+        return None
+    return re.compile("|".join(path_regex([_tokens(part) for part in each.split("/")]) for each in alternatives), re.S)
+
+
+# -- braces ------------------------------------------------------------------------------------
+
+
+def _expanded(text: str) -> list[str]:
+    """Every choice of the braces made. A brace without a comma or a partner is itself."""
+    done: list[str] = []
+    size = 0
+    for each in _choices(text, 0, text):
+        size += len(each.encode("utf-8", "replace"))
+        if len(done) == MAX_ALTERNATIVES or size > MAX_EXPANDED_BYTES:
+            raise _refused(
+                text, f"stands for more than {MAX_ALTERNATIVES} patterns, or {MAX_EXPANDED_BYTES} bytes of them"
+            )
+        done.append(each)
+    return done
+
+
+def _choices(part: str, depth: int, text: str) -> Iterator[str]:
+    found = _first_brace(part)
+    if found is None:
+        yield part
+        return
+    if depth == MAX_DEPTH:
+        raise _refused(text, f"has braces more than {MAX_DEPTH} deep")
+    before, inner, after = found
+    for choice in inner:
+        for middle in _choices(choice, depth + 1, text):
+            for rest in _choices(after, depth, text):
+                yield before + middle + rest
+
+
+def _first_brace(text: str) -> tuple[str, list[str], str] | None:
+    """What stands before the first choice, its parts, and what stands after it."""
+    opened: list[int] = []
+    commas: dict[int, list[int]] = {}
+    pairs: list[tuple[int, int]] = []
+    for at, char in enumerate(text):
+        if char == "{":
+            opened.append(at)
+            commas[at] = []
+        elif char == "," and opened:
+            commas[opened[-1]].append(at)
+        elif char == "}" and opened:
+            pairs.append((opened.pop(), at))
+    for start, end in sorted(pairs):
+        if cuts := commas[start]:
+            edges = [start, *cuts, end]
+            inner = [text[left + 1 : right] for left, right in pairwise(edges)]
+            return text[:start], inner, text[end + 1 :]
+    return None
+
+
+# -- regular expressions -----------------------------------------------------------------------
+
+STAR = "*"
+"""The token for any characters of one part; every other token is the expression of one character."""
+
+ANY_CHAR = "[^/]"
+
+
+def _tokens(part: str) -> list[str] | None:
+    """The tokens of one part of a path; None: any number of parts."""
+    if part == "**":
+        return None
+    return [STAR if char == "*" else ANY_CHAR if char == "?" else re.escape(char) for char in part]
+
+
+def part_regex(tokens: Sequence[str]) -> str:
+    """One part of a path as an expression that never takes a step back."""
+    runs: list[list[str]] = [[]]
+    for token in tokens:
+        if token is STAR:
+            runs.append([])
+        else:
+            runs[-1].append(token)
+    first, *rest = ["".join(run) for run in runs]
+    if not rest:
+        return first
+    # Each run at its first place is as good as any later one.
+    middle = "".join(f"(?>{ANY_CHAR}*?{run})" for run in rest[:-1] if run)
+    return f"{first}{middle}{ANY_CHAR}*{rest[-1]}"
+
+
+def path_regex(parts: Sequence[Sequence[str] | None]) -> str:
+    """A path of such parts. None is `**`: any number of parts, at the end at least one."""
+    groups: list[list[str]] = [[]]
+    for part in parts:
+        if part is None:
+            groups.append([])
+        else:
+            groups[-1].append(part_regex(part))
+    first, *rest = ["/".join(group) for group in groups]
+    if not rest:
+        return first
+    lead = f"{first}/" if first else ""
+    middle = "".join(f"(?>(?:[^/]+/)*?{group}/)" for group in rest[:-1] if group)
+    last = f"(?:[^/]+/)*{rest[-1]}" if rest[-1] else ".+"
+    return f"{lead}{middle}{last}"
+
+
+def _refused(text: str, why: str) -> Failure:
+    return Failure(ErrorCode.INVALID_ARGUMENTS, f"pattern {shorten(text)} {why}; {_RULE}")
+
+
+def base_names_regex(parts: Sequence[str]) -> re.Pattern[str]:
+    """Base names that fit one of these parts (see NamePattern.last_parts)."""
+    return re.compile("|".join(part_regex(_tokens(part) or ()) for part in parts), re.S)

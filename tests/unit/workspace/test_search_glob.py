@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remit.base.errors import ErrorCode, Failure
+from remit.workspace.search_glob import MAX_ALTERNATIVES, MAX_PATTERN_BYTES, compile_glob
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("*.py", "a.py", True),
+        ("*.py", "src/deep/a.py", True),
+        ("*.py", "a.pyc", False),
+        ("a.py", "src/a.py", True),
+        ("src/*.py", "src/a.py", True),
+        ("src/*.py", "src/deep/a.py", False),
+        ("src/*.py", "x/src/a.py", False),
+        ("./src//*.py", "src/a.py", True),
+        ("src/**/*.py", "src/a.py", True),
+        ("src/**/*.py", "src/x/y/a.py", True),
+        ("**/a.py", "a.py", True),
+        ("**/b/**/a", "b/a", True),
+        ("**/b/**/a", "x/b/y/b/z/a", True),
+        ("**/b/**/a", "x/bb/a", False),
+        ("a/**", "a/b/c", True),
+        ("a/**", "a", False),
+        ("src/", "src/x/y", True),
+        ("**", "x/y", True),
+        ("*", "x/y", True),
+        ("**.py", "x/a.py", True),
+        ("?.py", "é.py", True),
+        ("?.py", "/.py", False),
+        ("??.py", "a.py", False),
+        ("*.{py,ts}", "a.ts", True),
+        ("{src,lib}/**/{a,b}.py", "lib/x/b.py", True),
+        ("{a,{b,c}}.py", "c.py", True),
+        ("a{,.py}", "a", True),
+        ("a{b}c", "a{b}c", True),
+        ("a{b", "a{b", True),
+        ("[id].tsx", "app/[id].tsx", True),
+        ("[id].tsx", "i.tsx", False),
+        ("a*b*c", "axxbxxc", True),
+        ("a*b*c", "axxcxxb", False),
+        ("*", ".hidden", True),
+        ("new\nline", "new\nline", True),
+        ("*", "new\nline", True),
+        ("A.py", "a.py", False),
+    ],
+)
+def test_what_fits(pattern: str, path: str, fits: bool) -> None:
+    compiled = compile_glob(pattern)
+    assert compiled.matches(path) is fits
+    assert compiled.among([path]) == [path][:fits]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [
+        ("", "nothing"),
+        ("/", "nothing"),
+        (".", "nothing"),
+        ("a\0", "nothing"),
+        ("/etc/*", "absolute"),
+        ("../x", "'..'"),
+        ("a/../x", "'..'"),
+        ("{a,..}/x", "'..'"),
+        ("x" * (MAX_PATTERN_BYTES + 1), "longer"),
+        ("{a,b}" * 9, "more than"),
+        ("{" + ",".join("a" * 2 for _ in range(MAX_ALTERNATIVES + 1)) + "}", "more than"),
+        ("x" * 249 + "{a,b}" * 8, "more than"),
+        ("{a," * 9 + "b" + "}" * 9, "deep"),
+    ],
+)
+def test_what_is_refused(pattern: str, word: str) -> None:
+    with pytest.raises(Failure) as caught:
+        compile_glob(pattern)
+    assert caught.value.code is ErrorCode.INVALID_ARGUMENTS
+    assert word in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("pattern", "number"),
+    [
+        ("{a,b}" * 8, 256),
+        ("{" + ",".join(f"a{number}" for number in range(MAX_ALTERNATIVES)) + "}", 256),
+        ("{a," * 8 + "b" + "}" * 8, 2),
+        ("x" * MAX_PATTERN_BYTES, 1),
+        ("x" * 248 + "{a,b}" * 8, 256),
+    ],
+)
+def test_the_largest(pattern: str, number: int) -> None:
+    assert len(compile_glob(pattern).alternatives) == number
+
+
+def test_no_pattern_takes_long() -> None:
+    began = time.process_time()
+    for pattern in ("*a" * 60 + "b", "**/a/" * 60 + "b", "?*" * 100 + "b", "{*a,*b}" * 8 + "c"):
+        compiled = compile_glob(pattern)
+        assert not compiled.matches("a" * 250 + "/" + "a/" * 1000 + "a")
+        assert not compiled.matches("a" * 255)
+    assert time.process_time() - began < 2
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "*", "?", "**", "a*"]), min_size=1, max_size=4),
+    st.lists(st.sampled_from(["a", "b", "ab", "ba"]), min_size=1, max_size=4),
+)
+def test_against_a_plain_reading(parts: list[str], path: list[str]) -> None:
+    def fits(pattern: list[str], names: list[str]) -> bool:
+        if not pattern:
+            return not names
+        if pattern == ["**"]:
+            return bool(names)
+        if pattern[0] == "**":
+            return any(fits(pattern[1:], names[skip:]) for skip in range(len(names) + 1))
+        return bool(names) and within(pattern[0], names[0]) and fits(pattern[1:], names[1:])
+
+    def within(pattern: str, name: str) -> bool:
+        if not pattern:
+            return not name
+        if pattern[0] == "*":
+            return any(within(pattern[1:], name[skip:]) for skip in range(len(name) + 1))
+        return bool(name) and pattern[0] in ("?", name[0]) and within(pattern[1:], name[1:])
+
+    expected = fits(parts, path) or (len(parts) == 1 and fits(parts, path[-1:]))
+    assert compile_glob("/".join(parts)).matches("/".join(path)) is expected
+
+
+@given(st.text(alphabet="ab*?{},/.[", max_size=20), st.text(alphabet="ab./", min_size=1, max_size=12))
+def test_base_names_fit_their_last_parts(pattern: str, path: str) -> None:
+    from remit.workspace.search_glob import base_names_regex
+
+    try:
+        compiled = compile_glob(pattern)
+    except Failure:
+        return
+    if compiled.matches(path) and compiled.last_parts is not None:
+        assert base_names_regex(compiled.last_parts).fullmatch(path.rpartition("/")[2])
