@@ -21,6 +21,7 @@ from remit.store.memory import MemoryProposals
 from remit.store.uses import ApprovalUses
 from remit.tools import registry
 from remit.tools.contract import Tool
+from remit.tools.files._editor import EDITORS, editor_for
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -80,11 +81,15 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Of
 
 
 def _missing(tool: Tool, spec: RunSpec) -> str:
-    """What the tool works with and this machine has not, or ""."""
+    """Why this run has no use for the tool, or ""."""
     if "python" in tool.hands:
         from remit.workspace.monty import missing_interpreter
 
         return missing_interpreter(spec.python_worker)
+    if tool.name in EDITORS and all(editor in spec.ticks for editor in EDITORS):
+        # One editor a model: the one it was trained on. Where only one is ticked, that was somebody's choice.
+        chosen = editor_for(spec.model)
+        return "" if tool.name == chosen else f"the model uses the other editing tool, {chosen}"
     return ""
 
 
