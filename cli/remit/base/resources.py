@@ -36,6 +36,7 @@ class Resource(msgspec.Struct, frozen=True):
     real: the real path behind `name` after links, the same form; "" where there is none.
     effect: what the call does to it.
     inside: whether a path or tree lies inside the workspace, by its real path.
+    cwd: of a command, the directory it starts in, workspace-relative POSIX; "" is the workspace itself.
     """
 
     kind: ResourceKind
@@ -43,6 +44,7 @@ class Resource(msgspec.Struct, frozen=True):
     effect: Effect
     real: str = ""
     inside: bool = True
+    cwd: str = ""
 
     def names(self) -> tuple[str, ...]:
         """Every name a rule has to be held against: the spelled one and the real one."""

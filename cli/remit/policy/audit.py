@@ -194,12 +194,14 @@ def _open_commands(rule: Rule) -> list[Lint]:
     pattern = rule.selector.pattern
     if not pattern.open_end and not any(pattern.wild):
         return []
-    for prefix, why in RUNS_ANYTHING.items():
+    for prefix, runner in RUNS_ANYTHING.items():
         if _reaches(pattern, prefix.split()):
-            return [_warning(rule, f"`{pattern.text}` allows any program, by `{prefix}`: {why}")]
-    for prefix, option in RUNS_BY_OPTION.items():
+            shown = f"`{prefix}`: {runner.why}, as in `{runner.example}`"
+            return [_warning(rule, f"`{pattern.text}` allows any program, by {shown}")]
+    for prefix, example in RUNS_BY_OPTION.items():
         if _admits(pattern, prefix.split()) and pattern.open_end:
-            return [_warning(rule, f"`{pattern.text}` allows any program, by `{prefix} ... {option}`")]
+            shown = f"as in `{example}`; it covers none of those that are known"
+            return [_warning(rule, f"`{pattern.text}` leaves open options that run any program, {shown}")]
     return []
 
 

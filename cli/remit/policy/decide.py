@@ -74,7 +74,7 @@ class RuleSet:
         self.layers = tuple(layers)
         self.place = place
         self.mode = mode
-        self._concerned: dict[tuple[str, Effect], tuple[tuple[Layer, tuple[Rule, ...]], ...]] = {}
+        self._concerned: dict[tuple[str, tuple[Effect, ...]], tuple[tuple[Layer, tuple[Rule, ...]], ...]] = {}
 
     def decide(self, tool: str, effects: frozenset[Effect], resources: Sequence[Resource]) -> Decision:
         """The strictest word over all resources. Never raises: what it cannot judge is denied."""
@@ -139,7 +139,9 @@ class RuleSet:
     def _words(self, tool: str, subject: Subject) -> list[Word]:
         words: list[Word] = []
         open_floor = False
-        for layer, rules in self._layers(tool, subject.resource.effect):
+        # What a redirect of a command touches is granted by path, or with any command.
+        effects = (subject.resource.effect, *((Effect.EXECUTE,) if subject.redirect else ()))
+        for layer, rules in self._layers(tool, *effects):
             found = _first(rules, subject)
             if found is None:
                 continue
@@ -152,12 +154,15 @@ class RuleSet:
             return [msgspec.structs.replace(w, counts=False) if w.source == "floor" else w for w in words]
         return words
 
-    def _layers(self, tool: str, effect: Effect) -> tuple[tuple[Layer, tuple[Rule, ...]], ...]:
+    def _layers(self, tool: str, *effects: Effect) -> tuple[tuple[Layer, tuple[Rule, ...]], ...]:
         """The rules that are about such calls, by layer."""
-        key = (tool, effect)
+        key = (tool, effects)
         if key not in self._concerned:
             concerned = [
-                (layer, tuple(rule for rule in layer.heeded() if rule.concerns(tool, effect, self.mode)))
+                (
+                    layer,
+                    tuple(r for r in layer.heeded() if any(r.concerns(tool, effect, self.mode) for effect in effects)),
+                )
                 for layer in self.layers
             ]
             self._concerned[key] = tuple((layer, rules) for layer, rules in concerned if rules)
@@ -222,7 +227,7 @@ def _first(rules: Sequence[Rule], subject: Subject) -> tuple[Rule, RuleRef] | No
 
 
 def _part(subject: Subject) -> str:
-    if subject.line is None or (subject.line.argv is not None and len(subject.line.views) == 1):
+    if subject.line is None or subject.redirect or len(subject.line.views) == 1:
         return subject.name
     return " ".join(word.text for word in subject.view) or "(a part that cannot be read)"
 

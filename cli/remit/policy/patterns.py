@@ -10,7 +10,8 @@ import msgspec
 
 from remit.base.errors import Failure
 from remit.base.text import shorten
-from remit.policy.shell import CommandLine, View, program, split_words
+from remit.policy.programs import GUARDED_OPTIONS, LEADING_OPTIONS
+from remit.policy.shell import View, program, split_words
 
 
 class BadPattern(ValueError):
@@ -404,18 +405,26 @@ class CommandPattern(msgspec.Struct, frozen=True):
         wild = tuple(not word.known for word in kept)
         return cls(text, tuple(regexes), tuple(word.text for word in kept), wild, open_end)
 
-    def grants(self, line: CommandLine) -> bool:
-        """Whether the line is this one simple command, word for word. A word with a wildcard does not
-        stretch over `..`, which would lead out of what it names."""
-        argv = line.argv
-        if argv is None or len(argv) < len(self.words) or (len(argv) > len(self.words) and not self.open_end):
+    @property
+    def anything(self) -> bool:
+        """Whether it is `*`, any command at all."""
+        return self.open_end and not self.words
+
+    def grants(self, argv: Sequence[str]) -> bool:
+        """Whether a command is this one, word for word. A word with a wildcard does not stretch over `..`,
+        which would lead out of what it names, and nothing left open stands for an option that makes
+        the command write or run something else."""
+        if len(argv) < len(self.words) or (len(argv) > len(self.words) and not self.open_end):
             return False
         for regex, wild, word in zip(self.words, self.wild, argv, strict=False):
             if regex.fullmatch(word) is None:
                 return False
             if wild and regex.pattern != ".*" and ".." in re.split(r"[/=:,]", word):
                 return False
-        return True
+        return self.anything or not any(self._is_open(place) for place in _guarded(argv))
+
+    def _is_open(self, place: int) -> bool:
+        return place >= len(self.words) or self.wild[place]
 
     def hits(self, view: View) -> bool:
         """Whether a command of a line is this one, or may be. The program counts by its base name."""
@@ -430,3 +439,29 @@ class CommandPattern(msgspec.Struct, frozen=True):
             if regex.fullmatch(text) is None:
                 return False
         return self.open_end or len(view) == len(self.words) or not view[len(self.words)].known
+
+
+def _guarded(argv: Sequence[str]) -> Iterator[int]:
+    """Where in a command stand options that make it another command."""
+    leading = LEADING_OPTIONS.get(argv[0], frozenset()) if argv else frozenset()
+    for place in range(1, len(argv)):
+        if not argv[place].startswith("-"):
+            break
+        if any(_is_option(argv[place], option) for option in leading):
+            yield place
+    options = GUARDED_OPTIONS.get(" ".join(argv[:1]), frozenset()) | GUARDED_OPTIONS.get(
+        " ".join(argv[:2]), frozenset()
+    )
+    for place, word in enumerate(argv):
+        if place and any(_is_option(word, option) for option in options):
+            yield place
+
+
+def _is_option(word: str, option: str) -> bool:
+    """Whether a word is an option, also shortened, with its value, or among other letters."""
+    if option.startswith("--"):
+        name = word.partition("=")[0]
+        return len(name) > 3 and option.startswith(name)
+    if len(option) == 2 and option.startswith("-"):
+        return word.startswith("-") and not word.startswith("--") and option[1] in word[1:]
+    return word.partition("=")[0].lstrip("-") == option.lstrip("-") and word[:1] == option[:1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 
 def _listed(text: str) -> list[str]:
     return [" ".join(item.split()) for item in text.split(",")]
@@ -13,6 +15,14 @@ RESERVED = frozenset(
     )
 )
 """Words of the shell that stand before a command."""
+
+TRANSPARENT = frozenset(_listed("!, {, }, if, then, elif, else, fi, while, until, do, done"))
+"""Those that say only whether and when the command behind them runs."""
+
+CHANGES_DIRECTORY = frozenset(_listed("cd, pushd, popd"))
+
+SHELLS = frozenset(_listed("sh, bash, dash, zsh, ksh, ash, fish"))
+"""Programs that run the text of their standard input."""
 
 WRAPPERS: dict[str, int] = dict.fromkeys(
     _listed(
@@ -37,23 +47,74 @@ EXEC_OPTIONS: dict[str, frozenset[str]] = {
 }
 """Programs that run what stands behind one of these options."""
 
-_RUNS_ANYTHING = {
-    "an interpreter takes a program as its arguments": """python, python3, pypy3, ipython, node, nodejs, deno, bun,
-        ruby, perl, php, lua, Rscript, julia, pwsh, powershell, osascript, tclsh, expect, awk, gawk, mawk, sed""",
-    "a shell takes a program as its arguments": "sh, bash, dash, zsh, ksh, ash, fish, eval, source, .",
-    "it runs the command in its arguments": """env, sudo, doas, su, runuser, nice, time, timeout, nohup, command,
-        xargs, exec, builtin, setsid, stdbuf, ionice, busybox, toybox, unbuffer, chroot, unshare, nsenter, setpriv,
-        strace, ltrace, taskset, chrt, flock, parallel, watch, script, tmux, screen, ssh, docker run, docker exec,
-        podman run, podman exec, kubectl exec""",
-    "it runs any program or script that it is given or can fetch": """npx, bunx, pnpx, uvx, pipx run, npm exec,
-        npm x, npm run, npm run-script, pnpm exec, pnpm dlx, pnpm run, yarn exec, yarn dlx, yarn run, bun x, bun run,
-        uv run, poetry run, pdm run, hatch run, bundle exec, cargo run, go run, go generate, dotnet run""",
-    "its targets and variables run any command": "make, gmake, just, task, rake",
-    "a setting of git can name a command to run": "git -c, git --config-env",
-    "it has commands that run a program": "vim, vi, nvim, emacs, ed, gdb, lldb",
+# -- for `policy check` and for prefixes that are allowed ----------------------------------------
+
+
+class Runner(msgspec.Struct, frozen=True):
+    """Why a command prefix, with further arguments left open, can run anything, and a command that does."""
+
+    why: str
+    example: str
+
+
+_INTERPRETER = "an interpreter takes a program as its arguments"
+_WRAPPER = "it runs the command in its arguments"
+_SCRIPTS = "it runs any program or script that it is given or can fetch"
+_RUNNERS: tuple[tuple[str, str, str], ...] = (
+    (_INTERPRETER, "{} -c 'import os; os.system(\"id\")'", "python, python3, pypy3, ipython"),
+    (_INTERPRETER, '{} -e \'require("child_process").execSync("id")\'', "node, nodejs, bun"),
+    (_INTERPRETER, "{} eval 'new Deno.Command(\"id\").spawn()'", "deno"),
+    (_INTERPRETER, "{} -e 'system(\"id\")'", "ruby, perl, Rscript"),
+    (_INTERPRETER, "{} -r 'system(\"id\");'", "php"),
+    (_INTERPRETER, "{} -e 'os.execute(\"id\")'", "lua"),
+    (_INTERPRETER, "{} -e 'run(`id`)'", "julia"),
+    (_INTERPRETER, "{} -e 'do shell script \"id\"'", "osascript"),
+    (_INTERPRETER, "{} -c id", "pwsh, powershell"),
+    (_INTERPRETER, "{} script", "tclsh, expect"),
+    (_INTERPRETER, "{} 'BEGIN { system(\"id\") }'", "awk, gawk, mawk"),
+    (_INTERPRETER, "{} '1e id' file", "sed"),
+    ("a shell takes a program as its arguments", "{} -c id", "sh, bash, dash, zsh, ksh, ash, fish"),
+    ("a shell takes a program as its arguments", "{} id", "eval"),
+    ("a shell takes a program as its arguments", "{} script", "source, ."),
+    (
+        _WRAPPER,
+        "{} rm -rf x",
+        """env, sudo, doas, nice, time, nohup, command, xargs, exec, builtin, setsid, ionice, busybox, toybox,
+        unbuffer, unshare, nsenter, setpriv, strace, ltrace, watch""",
+    ),
+    (_WRAPPER, "{} 5 rm -rf x", "timeout, taskset, chrt"),
+    (_WRAPPER, "{} -oL rm -rf x", "stdbuf"),
+    (_WRAPPER, "{} -c 'rm -rf x'", "su, runuser, script"),
+    (_WRAPPER, "{} dir rm -rf x", "chroot, flock"),
+    (_WRAPPER, "{} rm ::: x", "parallel"),
+    (_WRAPPER, "{} new-session 'rm -rf x'", "tmux"),
+    (_WRAPPER, "{} -dm rm -rf x", "screen"),
+    (_WRAPPER, "{} host rm -rf x", "ssh"),
+    (_WRAPPER, "{} image rm -rf x", "docker run, docker exec, podman run, podman exec, kubectl exec"),
+    (
+        _SCRIPTS,
+        "{} anything",
+        """npx, bunx, pnpx, uvx, pipx run, npm exec, npm x, npm run, npm run-script, pnpm exec, pnpm dlx, pnpm run,
+        yarn exec, yarn dlx, yarn run, bun x, bun run, uv run, poetry run, pdm run, hatch run, bundle exec, cargo run,
+        go run, go generate, dotnet run""",
+    ),
+    ("its targets and variables run any command", "{} SHELL=/tmp/x", "make, gmake"),
+    ("its recipes run any command", "{} target", "just, task, rake"),
+    ("a setting of git can name a command to run", "{} alias.x='!id' x", "git -c"),
+    ("a setting of git can name a command to run", "{}=core.pager=PAGER log", "git --config-env"),
+    ("its tool is any command", "{} -x id", "git difftool"),
+    ("it has commands that run a program", "{} -c '!id'", "vim, vi, nvim"),
+    ("it has commands that run a program", "{} --eval '(shell-command \"id\")'", "emacs"),
+    ("it has commands that run a program", "{} file", "ed"),
+    ("it has commands that run a program", "{} -ex 'shell id'", "gdb"),
+    ("it has commands that run a program", "{} -o 'platform shell id'", "lldb"),
+)
+RUNS_ANYTHING: dict[str, Runner] = {
+    prefix: Runner(why, example.replace("{}", prefix, 1))
+    for why, example, listed in _RUNNERS
+    for prefix in _listed(listed)
 }
-RUNS_ANYTHING: dict[str, str] = {prefix: why for why, listed in _RUNS_ANYTHING.items() for prefix in _listed(listed)}
-"""Command prefixes that, with further arguments left open, can run anything; and why."""
+"""Command prefixes that, with further arguments left open, can run anything."""
 
 OPERANDS: dict[str, int] = WRAPPERS | dict.fromkeys(
     _listed("ssh, docker run, docker exec, podman run, podman exec, kubectl exec"), 1
@@ -61,16 +122,81 @@ OPERANDS: dict[str, int] = WRAPPERS | dict.fromkeys(
 """How many operands such a prefix takes before the command."""
 
 RUNS_BY_OPTION: dict[str, str] = {
-    "find": "-exec",
-    "fd": "--exec",
-    "tar": "--checkpoint-action",
-    "rsync": "-e",
-    "sort": "--compress-program",
-    "rg": "--pre",
-    "zip": "-TT",
-    "git grep": "--open-files-in-pager",
-    "git rebase": "--exec",
-    "git bisect": "run",
-    "git submodule": "foreach",
+    "find": "find . -exec rm {} +",
+    "fd": "fd --exec rm",
+    "tar": "tar xf x.tar --to-command=id",
+    "rsync": "rsync -e id a host:b",
+    "sort": "sort --compress-program=id file",
+    "rg": "rg --pre id x",
+    "zip": "zip x.zip file -T -TT id",
+    "git grep": "git grep --open-files-in-pager=id x",
+    "git rebase": "git rebase --exec id main",
+    "git bisect": "git bisect run id",
+    "git submodule": "git submodule foreach id",
+    "git fetch": "git fetch --upload-pack=id .",
+    "git clone": "git clone -c core.sshCommand=id host:x",
+    "go build": "go build -toolexec=id",
+    "go test": "go test -exec=id",
+    "go vet": "go vet -vettool=id",
+    "wget": "wget --use-askpass=id http://example.org/",
+    "split": "split --filter=id file",
+    "man": "man -P id ls",
 }
-"""Commands of which one option or word, wherever it stands, runs a program."""
+"""Commands of which one option or word, wherever it stands, runs a program; each with an example."""
+
+LEADING_OPTIONS: dict[str, frozenset[str]] = {
+    "git": frozenset(_listed("-c, -C, --config-env, --exec-path, --git-dir, --work-tree, --paginate, -p"))
+}
+"""Options before the subcommand that make it another command: no prefix that is allowed covers them."""
+
+_OUTPUT = "--output, --ext-diff, --textconv"
+_TRANSFER = "--upload-pack, --receive-pack, --exec, -u, -c, --config, --template"
+GUARDED_OPTIONS: dict[str, frozenset[str]] = {
+    prefix: frozenset(_listed(options))
+    for prefix, options in {
+        **dict.fromkeys(
+            _listed("git log, git diff, git show, git format-patch, git diff-tree, git diff-index, git diff-files"),
+            _OUTPUT,
+        ),
+        "git stash": _OUTPUT,
+        "git blame": "--textconv, --contents",
+        "git cat-file": "--textconv, --filters",
+        "git whatchanged": _OUTPUT,
+        "git reflog": _OUTPUT,
+        "git grep": "-O, --open-files-in-pager, --textconv, --ext-grep",
+        "git archive": "-o, --output, --exec, --remote",
+        "git rebase": "-x, --exec",
+        "git bisect": "run",
+        "git submodule": "foreach",
+        "git difftool": "-x, --extcmd",
+        **dict.fromkeys(_listed("git clone, git fetch, git pull, git push, git ls-remote"), _TRANSFER),
+        "find": "-exec, -execdir, -ok, -okdir, -delete, -fprint, -fprint0, -fprintf, -fls",
+        "fd": "-x, -X, --exec, --exec-batch",
+        "fdfind": "-x, -X, --exec, --exec-batch",
+        "rg": "--pre, --hostname-bin",
+        "sort": "-o, --output, --compress-program, -T, --temporary-directory",
+        "tar": "--to-command, -I, --use-compress-program, --checkpoint-action, --info-script, --new-volume-script, "
+        "-F, --rsh-command, --rmt-command",
+        "zip": "-TT, --unzip-command",
+        "rsync": "-e, --rsh, --rsync-path",
+        "curl": "-o, -O, -J, -K, -T, -c, -D, --output, --output-dir, --remote-name, --remote-name-all, --config, "
+        "--upload-file, --cookie-jar, --dump-header, --trace, --trace-ascii, --stderr, --etag-save, --libcurl",
+        "wget": "-O, -o, -a, -P, -e, --output-document, --output-file, --append-output, --directory-prefix, "
+        "--execute, --use-askpass, --post-file, --body-file, --config",
+        "sed": "-i, --in-place, -f, --file",
+        "yq": "-i, --inplace",
+        "tree": "-o",
+        "shuf": "-o, --output",
+        "iconv": "-o, --output",
+        "split": "--filter",
+        "xxd": "-r, -revert",
+        "date": "-s, --set",
+        "man": "-P, --pager, -H, --html, -C, --config-file",
+        **dict.fromkeys(_listed("go build, go test, go vet, go install, go list"), "-exec, -toolexec, -vettool, -o"),
+        "cargo": "--config",
+        "less": "-o, -O, --log-file",
+        "file": "-C, --compile, -m, --magic-file",
+    }.items()
+}
+"""Options by which a command writes or runs what its prefix does not show. A prefix that is allowed covers
+them only where it names them."""

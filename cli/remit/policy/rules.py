@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
@@ -22,7 +22,8 @@ from remit.policy.patterns import (
     UrlPattern,
     canonical_url,
 )
-from remit.policy.shell import CommandLine, View, read_command
+from remit.policy.redirects import touched
+from remit.policy.shell import CommandLine, Part, View, read_command
 
 PATH_KINDS: frozenset[ResourceKind] = frozenset({"path", "tree"})
 CHECK_TOOL = "check"
@@ -35,15 +36,22 @@ Coverage = Literal["all", "some", "none"]
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """A resource under one of its names; a command line, also in one of its views.
+    """A resource under one of its names; a command line, in one view of one of its parts, or as the
+    file that one of its redirects opens.
 
-    paths: the absolute spellings of a path's name. line, view: of a command."""
+    paths: the absolute spellings of a path's name. line: of a command and of its redirects. part, view: of
+    a command."""
 
     resource: Resource
     name: str
     paths: tuple[str, ...] = ()
     line: CommandLine | None = None
+    part: Part | None = None
     view: View = ()
+
+    @property
+    def redirect(self) -> bool:
+        return self.line is not None and self.part is None
 
 
 NOTHING = Resource("state", "", Effect.NONE)
@@ -55,9 +63,22 @@ def subjects(resource: Resource, place: Place) -> list[Subject]:
     if resource.kind in PATH_KINDS:
         return [Subject(resource, name, place.absolute(name)) for name in resource.names()]
     if resource.kind == "command":
-        line = read_command(resource.name)
-        return [Subject(resource, resource.name, line=line, view=view) for view in line.views]
+        return [*_commands(resource), *_redirects(resource, place)]
     return [Subject(resource, name) for name in resource.names()]
+
+
+def _commands(resource: Resource) -> Iterator[Subject]:
+    line = read_command(resource.name)
+    for part in line.parts:
+        for view in part.views:
+            yield Subject(resource, resource.name, line=line, part=part, view=view)
+
+
+def _redirects(resource: Resource, place: Place) -> Iterator[Subject]:
+    line = read_command(resource.name)
+    for file in touched(line, resource.cwd, place):
+        for name in file.names():
+            yield Subject(file, name, place.absolute(name), line)
 
 
 # -- selectors ---------------------------------------------------------------------------------
@@ -149,7 +170,13 @@ class CommandSelector(_OfKind, frozen=True):
     def matches(self, subject: Subject, *, grants: bool) -> bool:
         if subject.line is None:
             return False
-        return self.pattern.grants(subject.line) if grants else self.pattern.hits(subject.view)
+        if grants and self.pattern.anything:
+            return True
+        if subject.part is None:
+            return False
+        if not grants:
+            return self.pattern.hits(subject.view)
+        return subject.part.argv is not None and self.pattern.grants(subject.part.argv)
 
 
 class ExactCommand(_OfKind, frozen=True):
@@ -162,7 +189,7 @@ class ExactCommand(_OfKind, frozen=True):
         return frozenset({"command"})
 
     def matches(self, subject: Subject, *, grants: bool) -> bool:
-        return subject.line is not None and subject.name == self.text
+        return subject.line is not None and subject.line.text == self.text
 
 
 class NameSelector(_OfKind, frozen=True):
@@ -222,7 +249,24 @@ class Rule(msgspec.Struct, frozen=True):
 
     def matches(self, subject: Subject) -> bool:
         """Whether it speaks for this resource. Raises ValueError as its selector does."""
-        return self.selector is None or self.selector.matches(subject, grants=self.decide == "auto")
+        grants = self.decide == "auto"
+        if subject.redirect:
+            return self._matches_redirect(subject, grants=grants)
+        return self.selector is None or self.selector.matches(subject, grants=grants)
+
+    def _matches_redirect(self, subject: Subject, *, grants: bool) -> bool:
+        """A rule about any command is about what its redirects touch too. Else the path counts, as in any
+        other call."""
+        executes = self.effects is None or Effect.EXECUTE in self.effects
+        if executes and self.covers("command", True) == "all":
+            return True
+        if self.effects is not None and subject.resource.effect not in self.effects and not self._names(subject):
+            return False
+        return self.selector is None or self.selector.matches(subject, grants=grants)
+
+    def _names(self, subject: Subject) -> bool:
+        """Whether it is about the command as such, be it by its text or by `*`."""
+        return isinstance(self.selector, CommandSelector | ExactCommand)
 
     def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
         return "all" if self.selector is None else self.selector.covers(kind, inside)
@@ -490,10 +534,12 @@ class _Compiler:
     def _try_example(self, rule: Rule, key: str, at: tuple[str, int], text: str, due: bool) -> None:
         try:
             resource = _example(key, text, self._place)
-            seen = any(rule.matches(subject) for subject in subjects(resource, self._place))
+            matches = [rule.matches(subject) for subject in subjects(resource, self._place)]
         except ValueError as problem:
             self._fault(f"`{self._spell('examples', *at)}`: {shorten(text)} is no {key}: {problem}", "examples", *at)
             return
+        # A line of several commands is allowed where all of them are, and refused where one is.
+        seen = all(matches) if key == "command" and rule.decide == "auto" else any(matches)
         if seen != due:
             verb = "does not match" if due else "matches"
             message = f"`{self._spell('examples', *at)}`: the rule {verb} {shorten(text)}"

@@ -8,6 +8,7 @@ from remit.policy.decide import Layer
 from remit.policy.load import load_rules
 from remit.policy.patterns import Place
 from remit.policy.programs import RUNS_ANYTHING, RUNS_BY_OPTION
+from remit.policy.shell import read_command
 
 PLACE = Place((WORKSPACE,), (HOME,))
 
@@ -81,11 +82,19 @@ def test_a_projects_auto_is_told_and_shadows_nothing() -> None:
 def test_a_prefix_that_runs_anything_is_told(prefix: str) -> None:
     (seen,) = findings(auto(f"{prefix} *"))
     assert "allows any program" in seen
+    assert RUNS_ANYTHING[prefix].example.startswith(prefix)
+
+
+@pytest.mark.parametrize("example", [each.example for each in RUNS_ANYTHING.values()])
+def test_the_example_of_a_prefix_is_one_command(example: str) -> None:
+    (part,) = read_command(example).parts
+    assert part.argv is not None or example.startswith("time ")
 
 
 @pytest.mark.parametrize("prefix", sorted(RUNS_BY_OPTION))
 def test_a_command_with_an_option_that_runs_anything_is_told(prefix: str) -> None:
-    assert "allows any program" in findings(auto(f"{prefix} x *"))[0]
+    (seen,) = findings(auto(f"{prefix} x *"))
+    assert f"leaves open options that run any program, as in `{RUNS_BY_OPTION[prefix]}`" in seen
 
 
 WIDE = "python -c *, python -m *, python3* *, git *, npm *, p* *, *, sudo -u *, env * x, timeout 5 *, ssh h *"
