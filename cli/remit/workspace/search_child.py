@@ -93,7 +93,7 @@ def collect(
     ended: Callable[[Child], None] = lambda _: None,
 ) -> None:
     """Take what the children say until all have ended, at most `seconds`. What `check` raises passes.
-    ended: told of each child that said all it has to say, while the others go on."""
+    ended: told of each child that said all it has to say, or was stopped, while the others go on."""
     deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         for child in children:
@@ -102,8 +102,10 @@ def collect(
         while selector.get_map():
             check()
             if time.monotonic() > deadline:
-                for child in children:
+                late = {id(key.data[0]): key.data[0] for key in selector.get_map().values()}
+                for child in late.values():
                     child.stop("time")
+                    ended(child)
                 break
             for key, _ in selector.select(_POLL_SECONDS):
                 chunk = os.read(key.fd, _CHUNK)

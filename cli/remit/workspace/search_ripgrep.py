@@ -96,16 +96,29 @@ class RipgrepEngine:
     def count(
         self, ground: Ground, pattern: LinePattern, wish: Wish, check: Check, scanned: Callable[[Scan], None]
     ) -> Counts:
+        large: list[str] = []
+
+        def ended(child: Child) -> None:
+            if child is naming:
+                scan = _scan(naming, ground)
+                large.extend(scan.too_large)
+                scanned(scan)
+                if large:
+                    # Begun without a limit, as asking each file for its size takes longer than most searches.
+                    counting.kill()
+
         with self._count(ground, pattern, wish) as counting, self._names(ground, wish) as naming:
-
-            def ended(child: Child) -> None:
-                if child is naming:
-                    scanned(_scan(naming, ground))
-
             collect([counting, naming], wish.seconds, check, ended)
-            if counting.exit_code == 2:
-                self.check_pattern(pattern, check)
-            return _counts(counting)
+            if not large:
+                return self._counted(counting, pattern, check)
+        with self._count(ground, pattern, wish, f"--max-filesize={wish.max_bytes}") as counting:
+            collect([counting], wish.seconds, check)
+            return self._counted(counting, pattern, check)
+
+    def _counted(self, counting: Child, pattern: LinePattern, check: Check) -> Counts:
+        if counting.exit_code == 2:
+            self.check_pattern(pattern, check)
+        return _counts(counting)
 
     def lines(self, files: Sequence[BinaryIO], pattern: LinePattern, most: int, check: Check) -> list[list[int]]:
         found: dict[int, list[int]] = {file.fileno(): [] for file in files}
@@ -136,9 +149,9 @@ class RipgrepEngine:
         size = [f"--max-filesize={wish.max_bytes}"] if wish.max_bytes else []
         return Child([self._path, *_COMMON, *_WALK, *_limits(wish), *size, "--files"], ground.fd)
 
-    def _count(self, ground: Ground, pattern: LinePattern, wish: Wish) -> Child:
+    def _count(self, ground: Ground, pattern: LinePattern, wish: Wish, *limit: str) -> Child:
         wanted = [f"--glob={_glob(part)}" for part in wish.last_parts or ()]
-        argv = [self._path, *_COMMON, *_WALK, *wanted, *_limits(wish), f"--max-filesize={wish.max_bytes}"]
+        argv = [self._path, *_COMMON, *_WALK, *wanted, *_limits(wish), *limit]
         if wanted:
             # Told of every file it passes over, it would take longer than its search.
             argv.remove("--debug")
