@@ -1,14 +1,19 @@
-"""Our own CPU per turn, and the peak memory, over runs of 200 turns against a loopback model.
+"""Our own CPU and memory per turn over runs of 300 turns against a loopback model.
 
     python tests/bench/bench_loop.py [TURNS]
 
-Each turn is one streamed answer with one call of `list_files`. CPU is that of the run's process alone
+Each turn is one streamed answer with one call of `list_files`, of one directory after the other: a call
+whose result is known is refused. CPU is that of the run's process alone
 (user and system, all threads), taken from turn to turn; the model is a process of its own. The request
 body grows by what each turn adds; what sending those bytes costs is measured by itself, by the same
 client posting bodies of the first and the last size in turn, and shown apart.
 
+Memory is the resident size at the begin of each turn; what it grows by from turn 50 to the 50th before the
+last is held against what the transcript grows by: the bytes of a call and of its result as they are sent.
+
 Figures wanted: at most 5 ms a turn; the last 20 at most 1.2 times the first 20, apart from the bytes of
-the growing body; at most 80 MiB.
+the growing body; at most 80 MiB; memory flat apart from the transcript, which is held once as it is read
+and once as it is sent.
 """
 
 from __future__ import annotations
@@ -28,6 +33,11 @@ from typing import Any
 
 HERE = Path(__file__).resolve()
 RUNS = 5
+TURNS = 300
+DIRECTORIES = 5
+"""More than make up a circle to the guard against loops."""
+EDGE = 50
+"""Turns at both ends that do not count for the growth of memory."""
 SERVER = HERE.parent.parent / "fakes" / "model_server.py"
 
 
@@ -46,9 +56,11 @@ def run_turns(out: str) -> None:
     from remit.tools.registry import tool_effects
 
     marks: list[float] = []
+    sizes: list[int] = []
 
     def mark(record: Record) -> None:
         if isinstance(record, TurnStarted):
+            sizes.append(resident())
             marks.append(time.process_time())
 
     environ = dict(os.environ)
@@ -60,7 +72,13 @@ def run_turns(out: str) -> None:
     drive(ready, Watch())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     turns = [after - before for before, after in itertools.pairwise(marks)]
-    print(json.dumps({"turns": turns, "peak_mib": peak, "verdict": ready.directory.status.verdict}))
+    verdict = ready.directory.status.verdict
+    print(json.dumps({"turns": turns, "sizes": sizes, "peak_mib": peak, "verdict": verdict}))
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def post_bodies(url: str, small: int, large: int, pairs: int) -> None:
@@ -68,14 +86,15 @@ def post_bodies(url: str, small: int, large: int, pairs: int) -> None:
     from remit.providers.http import HttpClient
 
     async def post() -> float:
-        client = HttpClient(url, {"content-type": "application/json"}, {}, connect_seconds=5, silence_seconds=30)
+        headers = {"content-type": "application/json"}
+        client = HttpClient(url, headers, {}, keyed=False, connect_seconds=5, silence_seconds=30)
         bodies = [json.dumps({"messages": [], "pad": "x" * size}).encode() for size in (small, large)]
         spent: list[list[float]] = [[], []]
         for index in range(2 * pairs):
             # A fresh copy each time, as each turn makes one.
             body = b"".join([bodies[index % 2][:-1], b"}"])
             before = time.process_time()
-            async with client.post("/chat/completions", body) as response:
+            async with client.post("/chat/completions", body, {}, "") as response:
                 async for _ in response.chunks():
                     pass
             spent[index % 2].append(time.process_time() - before)
@@ -103,9 +122,12 @@ def main(turns: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         work = Path(place, "work")
         work.mkdir()
-        for index in range(20):
-            (work / f"file{index}.txt").write_text("text\n")
-        command = [sys.executable, str(SERVER), "--turns", str(turns), "--tool", "list_files", "--arguments", "{}"]
+        for index in range(20 * DIRECTORIES):
+            file = work / f"part{index % DIRECTORIES}" / f"file{index}.txt"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("text\n")
+        wanted = [json.dumps({"path": f"part{index}"}) for index in range(DIRECTORIES)]
+        command = [sys.executable, str(SERVER), "--turns", str(turns), "--tool", "list_files", "--arguments", *wanted]
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert server.stdout is not None and server.stdin is not None
         try:
@@ -125,6 +147,7 @@ def main(turns: int) -> None:
             server.stdin.close()
             server.wait(timeout=10)
         report(each_turn(seen), grown, max(run["peak_mib"] for run in seen), {run["verdict"] for run in seen})
+        report_growth([run["sizes"] for run in seen], step)
 
 
 def each_turn(seen: list[dict[str, Any]]) -> list[float]:
@@ -142,10 +165,18 @@ def report(turns: list[float], grown: float, peak: float, verdicts: set[str]) ->
     print(f"peak memory: {peak:.1f} MiB (wanted: 80)")
 
 
+def report_growth(runs: list[list[int]], step: int) -> None:
+    """runs: resident bytes at the begin of each turn. step: bytes by which the transcript grows with each."""
+    growth = statistics.median((sizes[-EDGE] - sizes[EDGE]) / (len(sizes) - 2 * EDGE) for sizes in runs)
+    print(
+        f"memory a turn: {growth:,.0f} bytes; transcript {step:,} bytes, held twice; the rest {growth - 2 * step:,.0f}"
+    )
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
         run_turns(sys.argv[2])
     elif sys.argv[1:2] == ["--post"]:
         post_bodies(sys.argv[2], *map(int, sys.argv[3:6]))
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else TURNS)

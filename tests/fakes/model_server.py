@@ -4,9 +4,10 @@
         server.url            # http://127.0.0.1:PORT/v1
         server.requests       # what was asked, bodies parsed
 
-As a program, for benchmarks: `python model_server.py --turns 200 --tool list_files` answers every
-request with a call until the transcript holds that many results, then with a text. It prints its URL
-and serves until its stdin closes.
+As a program, for benchmarks: `python model_server.py --turns 200 --tool list_files --arguments {}` answers
+every request with a call until the transcript holds that many results, then with a text; of several
+arguments it takes one after the other, again and again. It prints its URL and serves until its stdin
+closes.
 """
 
 from __future__ import annotations
@@ -244,12 +245,14 @@ def _handler_for(server: ModelServer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def call_until(turns: int, tool: str, arguments: str) -> Callable[[Received], Reply]:
-    """A call a turn until the transcript holds `turns` results, then a text."""
+def call_until(turns: int, tool: str, arguments: Sequence[str]) -> Callable[[Received], Reply]:
+    """A call a turn until the transcript holds `turns` results, then a text. arguments: of the calls in turn."""
 
     def reply(request: Received) -> Reply:
         results = sum(message["role"] == "tool" for message in request.body["messages"])
-        return text("Done.") if results >= turns else calls((f"call_{results + 1}", tool, arguments))
+        if results >= turns:
+            return text("Done.")
+        return calls((f"call_{results + 1}", tool, arguments[results % len(arguments)]))
 
     return reply
 
@@ -258,7 +261,7 @@ def main(argv: Sequence[str]) -> Iterator[str]:
     parser = argparse.ArgumentParser()
     parser.add_argument("--turns", type=int, default=0)
     parser.add_argument("--tool", default="list_files")
-    parser.add_argument("--arguments", default="{}")
+    parser.add_argument("--arguments", nargs="+", default=["{}"])
     options = parser.parse_args(argv)
     with ModelServer(call_until(options.turns, options.tool, options.arguments)) as server:
         yield server.url

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import base64
+import gc
 import ssl
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,11 +14,12 @@ import pytest
 import trustme
 
 from fakes.asking import Slept, ask, request
-from fakes.model_server import ModelServer, text
+from fakes.model_server import Cut, ModelServer, Reply, refusal, text
 from fakes.opened import by_name, opened
 from remit.base.errors import PreflightFault
 from remit.base.messages import TextBlock
-from remit.providers.http import proxy_url
+from remit.providers.failures import AttemptFailed
+from remit.providers.http import HttpClient, proxy_url
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,36 @@ def test_a_bad_base_url_is_shown_without_its_password() -> None:
     with pytest.raises(PreflightFault) as caught:
         opened("m", base_url="ftp://user:hunter2@host/v1")
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reply", [text("Done."), refusal(529), Reply([b"data: {}", Cut()])])
+def test_a_body_is_let_go_of_when_its_answer_has_ended(reply: Reply) -> None:
+    """It is the whole transcript: were it left to the collector, dozens of them would be held at once."""
+
+    async def ask(client: HttpClient, body: bytes) -> None:
+        before = sys.getrefcount(body)
+        with suppress(AttemptFailed):
+            async with client.post("/chat/completions", body, {}, "") as response:
+                async for _ in response.chunks():
+                    assert sys.getrefcount(body) > before
+
+    async def references(url: str) -> list[int]:
+        client = HttpClient(url, {}, {}, keyed=False, connect_seconds=5, silence_seconds=30)
+        body = b"[" + b" " * 10_000 + b"]"
+        held = [sys.getrefcount(body)]
+        for _ in range(3):
+            await ask(client, body)
+            held.append(sys.getrefcount(body))
+        await client.close()
+        return held
+
+    with ModelServer([reply] * 3) as server:
+        gc.disable()
+        try:
+            held = asyncio.run(references(server.url))
+        finally:
+            gc.enable()
+    assert held == [held[0]] * 4
 
 
 # -- proxies -----------------------------------------------------------------------------------------

@@ -80,7 +80,13 @@ class HttpClient:
         url = self._parts._replace(path=self._parts.path + path, query=both).geturl()
         with typed_failures():
             async with self._client.stream("POST", url, content=body, headers=dict(headers)) as got:
-                yield Response(got)
+                try:
+                    yield Response(got)
+                finally:
+                    await got.aclose()
+                    # A response and its stream hold each other, and with them the body of the request, which
+                    # is the whole transcript: dozens of them would wait for the collector.
+                    got.stream = load_httpx().ByteStream(b"")
 
     async def close(self) -> None:
         """Close the connections; a later `post` opens new ones."""
