@@ -38,6 +38,10 @@ IDLE: View = (Word(""),)
 """A line, or a part of one, that runs no program: blank, a comment, assignments."""
 
 
+MAX_REDIRECTS = 128
+MAX_MOVES = 16
+
+
 class Part(msgspec.Struct, frozen=True):
     """One command. argv: its words, where it is surely that command; else None. views: never empty."""
 
@@ -112,7 +116,9 @@ def _read(line: str) -> CommandLine:
         parts.append(Part(tuple(word.text for word in words) if sure else None, views.of(command)))
     parts += [Part(None, views.of(command)) for command in [*extra, *_fed(found, parts)]]
     opened, unknown = _redirects(aims)
-    moves = tuple(_moves(parts))
+    moves = tuple(dict.fromkeys(_moves(parts)))
+    if len(opened) > MAX_REDIRECTS or len(moves) > MAX_MOVES:
+        raise UnreadableError("it touches too many files")
     astray = bool(moves) and any(not each.path.startswith("/") for each in opened)
     if blocked or unknown or astray or not parts:
         # A rule for these commands does not speak for what else the line does.

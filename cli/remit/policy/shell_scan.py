@@ -188,6 +188,11 @@ class _Reader:
                 target = ""
         self._keep(words)
 
+    def _deepen(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise UnreadableError(f"it is nested deeper than {MAX_DEPTH} levels")
+
     def _skip_blanks(self) -> None:
         """Blanks, continued lines and comments."""
         while self._at < len(self._text):
@@ -238,10 +243,8 @@ class _Reader:
 
     def _nested_list(self) -> None:
         """What stands between parentheses; the position is just behind the opening one."""
-        self._depth += 1
+        self._deepen()
         self._opened += 1
-        if self._depth > MAX_DEPTH:
-            raise UnreadableError(f"it is nested deeper than {MAX_DEPTH} levels")
         waiting, outer = self._heres, self._outer_heres
         self._heres, self._outer_heres = [], outer or bool(waiting)
         self._list(")")
@@ -473,6 +476,7 @@ class _Reader:
         """A `${...}`; the position is behind its brace. Blanks, operators and comments mean nothing in it."""
         if self._text[self._at : self._at + 1] in (" ", "\t", "\n", "|", ""):
             raise UnreadableError("a `${` runs commands")
+        self._deepen()
         start = self._at
         while self._at < len(self._text):
             char = self._text[self._at]
@@ -480,14 +484,13 @@ class _Reader:
                 if self._text.endswith("@P", start, self._at):
                     raise UnreadableError("a `${...@P}` runs what its value holds")
                 self._at += 1
+                self._depth -= 1
                 return
             if self._substitutes():
                 self._at += 2
                 self._nested_list()
             elif char in "$`":
-                self._depth += 1
                 self._expansion(char, quoted=quoted)
-                self._depth -= 1
             elif char in "'\"\\":
                 if char == "'" and quoted:
                     # Whether it quotes depends on the operator before it.
