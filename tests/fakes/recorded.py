@@ -23,8 +23,10 @@ VOLATILE = {
     "scripted",
     "apiKeySource",
     "resumable",
+    "layers",
 }
-"""What a played run does not share with the recorded one: ids, times, places, and who was asked."""
+"""What a played run does not share with the recorded one: ids, times, places, who was asked, and what held
+commands."""
 
 
 def told(ran: Ran) -> list[Any]:

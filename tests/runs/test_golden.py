@@ -69,9 +69,9 @@ def test_run(case: Path, home: Home) -> None:
     shutil.copytree(case, place)
     (place / "work").mkdir(exist_ok=True)
     more = (case / "args").read_text().splitlines() if (case / "args").exists() else []
-    ran = home.stream(
-        "-t", "task.yaml", "-m", "scripted/script.yaml", "-o", "out", *more, environ={"PWD": str(place)}, cwd=place
-    )
+    # What confines commands is the machine's affair, and would be in every line of events.
+    environ = {"PWD": str(place), "REMIT_SANDBOX": "off"}
+    ran = home.stream("-t", "task.yaml", "-m", "scripted/script.yaml", "-o", "out", *more, environ=environ, cwd=place)
     assert ran.result == ended(place / "out", ran.code)
     assert "Traceback" not in ran.stderr
     seen = list(observed(ran, place))

@@ -139,7 +139,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     files: every file read for this spec with its sha256, to say later what changed. memory: accepted
     notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
-    they were given in. python_worker: as in the settings."""
+    they were given in. python_worker, sandbox: as in the settings."""
 
     name: str = "run"
     task: str = ""
@@ -162,6 +162,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     fetch_allowed_ports: tuple[int, ...] = (80, 443)
     python_worker: str = ""
     retry_seconds: float = 300.0
+    sandbox: Literal["required", "auto", "off"] = "auto"
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}
     memory: tuple[str, ...] = ()

@@ -132,6 +132,7 @@ class _Resolve:
             fetch_allowed_ports=self._settings.fetch_allowed_ports,
             python_worker=self._settings.python_worker,
             retry_seconds=self._settings.retry_seconds,
+            sandbox=self._settings.sandbox,
             prices=self._settings.prices,
             files=self._files,
         )
@@ -262,22 +263,28 @@ class _Resolve:
                 self._fault(message, "--fallback-model")
         if len(self._faults) > known:
             return "", (), {}
-        try:
-            found, files = resolve_models(filter(None, (first, *others)), self._settings.config_dir)
-        except Faults as problem:
-            self._faults += problem.faults
-            return "", (), {}
-        except UsageFault as problem:
-            self._fault(problem.what, self._model_where(task), problem.hint)
-            return "", (), {}
-        self._files |= files
+        found: dict[str, ModelSpec] = {}
+        for name in filter(None, (first, *others)):
+            try:
+                model, files = resolve_models([name], self._settings.config_dir)
+            except Faults as problem:
+                self._faults += problem.faults
+                return "", (), {}
+            except UsageFault as problem:
+                self._fault(problem.what, self._model_where(task, name == first), problem.hint)
+                return "", (), {}
+            found |= model
+            self._files |= files
         ids = [found[name].id for name in dict.fromkeys(filter(None, (first, *others)))]
         by_id = {model.id: model for model in found.values()}
         return (ids[0], tuple(ids[1:]), by_id) if first else ("", tuple(ids), by_id)
 
-    def _model_where(self, task: Task | None) -> str:
-        if self._flags.model is not None or self._flags.fallback_models:
-            return "-m" if self._flags.model is not None else "--fallback-model"
+    def _model_where(self, task: Task | None, first: bool) -> str:
+        """Where a name stands that no model has: the first model's, or one of those to fall back on."""
+        if not first:
+            return "--fallback-model" if self._flags.fallback_models or task is None else task.fallback_where
+        if self._flags.model is not None:
+            return "-m"
         return task.model_where if task and task.model else str(self._settings.origin("model"))
 
     def _images(self) -> Iterator[ImageBlock]:

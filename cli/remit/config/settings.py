@@ -48,6 +48,15 @@ class ContextKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     reserve: int | str | UnsetType = UNSET
 
 
+SandboxMode = Literal["required", "auto", "off"]
+
+
+class SandboxKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[sandbox]`: what becomes of a run whose commands this machine cannot confine in every way."""
+
+    mode: SandboxMode | UnsetType = UNSET
+
+
 class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[prices."provider/model"]`: US dollars per million tokens."""
 
@@ -66,6 +75,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     net: NetKeys = NetKeys()
     retry: RetryKeys = RetryKeys()
     context: ContextKeys = ContextKeys()
+    sandbox: SandboxKeys = SandboxKeys()
     prices: dict[str, PriceKeys] = {}
 
 
@@ -95,6 +105,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     retry_seconds: float = 300.0
     context_compact: bool = True
     context_reserve: float | None = None
+    sandbox: SandboxMode = "auto"
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
@@ -116,6 +127,7 @@ _FIELDS = {
     "retry.seconds": "retry_seconds",
     "context.compact": "context_compact",
     "context.reserve": "context_reserve",
+    "sandbox.mode": "sandbox",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -126,6 +138,7 @@ _VARIABLES: dict[str, tuple[str, Any, str]] = {
     "python_worker": ("REMIT_PYTHON_WORKER", str, ""),
     "net.fetch_allowed_ports": ("REMIT_FETCH_ALLOWED_PORTS", tuple[Port, ...], "ports separated by commas"),
     "retry.seconds": ("REMIT_RETRY_SECONDS", Seconds, "a number of seconds"),
+    "sandbox.mode": ("REMIT_SANDBOX", SandboxMode, "required, auto or off"),
 }
 """By dotted name: the variable, the type of its value, and that in words."""
 
@@ -177,6 +190,7 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "net.fetch_allowed_ports": keys.net.fetch_allowed_ports,
         "retry.seconds": keys.retry.seconds,
         "context.compact": keys.context.compact,
+        "sandbox.mode": keys.sandbox.mode,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }

@@ -41,7 +41,7 @@ def load_policy(
     own: absolute directories where remit keeps its state and settings, if not at their usual places.
     """
     place = Place.of(spec.workspace, home)
-    layers = [Layer("floor", floor_rules(place, own, _ruling(spec)))]
+    layers = [Layer("floor", floor_rules(place, own, ruling_files(spec)))]
     faults: list[Fault] = []
     for kind in ("user", "project"):
         layers += _files(spec.policies, kind, tool_effects, place, faults)
@@ -86,7 +86,7 @@ def _files(
     return layers
 
 
-def _ruling(spec: RunSpec) -> list[str]:
+def ruling_files(spec: RunSpec) -> list[str]:
     """The files that set the limits of this run, by every absolute spelling."""
     named = [source.path for source in spec.policies]
     named += [spec.task, spec.approvals.path if spec.approvals else ""]

@@ -39,7 +39,8 @@ class RunWorld(WorkspaceWorld):
 
 
 class Hands:
-    """Builds the grants of a call from exactly the resources policy saw. root None: no call gets files."""
+    """Builds the grants of a call from exactly the resources policy saw. root None: no call gets files. sandbox:
+    confines commands, None: nothing does."""
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class Hands:
         root: Root | None,
         recorder: Recorder,
         ports: Ports,
+        sandbox: Any = None,
     ) -> None:
         self._spec = spec
         self._settings = settings
@@ -58,6 +60,7 @@ class Hands:
         self._root = root
         self._recorder = recorder
         self._ports = ports
+        self._sandbox = sandbox
         self._web: Any = None
         self._python: Any = None
         self._call_ids: dict[str, str] = {}
@@ -120,9 +123,8 @@ class Hands:
     def _process(self, resources: Sequence[Resource]) -> Any:
         from remit.workspace.process import ProcessGrant
 
-        commands = [resource for resource in resources if resource.kind == "command"]
         environment = {"REMIT_OUT": self._directory.artifacts_path}
-        return ProcessGrant(self._spec.workspace, commands, environment)
+        return ProcessGrant(self._spec.workspace, resources, environment, confinement=self._sandbox, root=self._root)
 
     def _interpreter(self) -> Any:
         from remit.workspace.monty import MontyInterpreter, find_worker
@@ -142,7 +144,7 @@ class Hands:
 
         path = trusted_path(self._ports.environ.get("PATH", os.defpath), self._spec.workspace)
         # Not in the workspace: settings there change what programs do when they are asked for their version.
-        process = ProcessGrant("/", list(probes.values()), {"PATH": path, **QUIET_VARIABLES})
+        process = ProcessGrant("/", list(probes.values()), {"PATH": path, **QUIET_VARIABLES}, confinement=self._sandbox)
         return MachineGrant(process, path, allowed, root=os.geteuid() == 0)
 
     def _published(self, written: ArtifactWritten) -> None:

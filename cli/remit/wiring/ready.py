@@ -37,6 +37,7 @@ from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
 from remit.tools.contract import Tool
+from remit.wiring.confine import Confined, confine
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.models import batch_bytes, effort_notices, open_models
@@ -183,6 +184,7 @@ class Parts(msgspec.Struct, frozen=True):
     world: World
     root: Root | None
     course: Course
+    confined: Confined = Confined(None, {"sandbox": "unused: this run starts no commands"})
 
     @property
     def provider(self) -> Provider:
@@ -204,7 +206,8 @@ def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | No
         standing_at = standing(settings, ports.environ, run_files)
         models, course = recorded(models, record, ports.environ, guard, *standing_at)
     world = RunWorld(root, spec.fetch_allowed_ports)
-    return Parts(policy, approvals, offer, models, guard, world, root, course)
+    confined = confine(spec, settings, policy, offer)
+    return Parts(policy, approvals, offer, models, guard, world, root, course, confined)
 
 
 def _ready(
@@ -238,7 +241,8 @@ def _ready(
     )
     recorder = Recorder(journal, state, emitter, ports.clock, parts.guard)
     recorder.record(first)
-    hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports)
+    hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports, parts.confined.sandbox)
+    parts.confined.enter(directory.path, directory.artifacts_path)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
     dispatch = Dispatch(
@@ -264,6 +268,7 @@ def _ready(
     finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts.altered))
     init = course.told(_init(spec, directory, parts, resumed=bool(records)))
     told = [Notice(kind="run_directory", text=text) for text in notices]
+    told += parts.confined.notices()
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
     providers = [model.provider for model in parts.models]
     run = Run(
@@ -279,7 +284,7 @@ def _ready(
         course.verified,
     )
     course.attach(run, recorder)
-    closers = [directory.close, journal.close, decisions.close, events.close, course.close]
+    closers = [directory.close, journal.close, decisions.close, events.close, course.close, parts.confined.close]
     return ReadyRun(run, directory, [*closers, parts.root.close] if parts.root is not None else closers)
 
 
@@ -311,7 +316,7 @@ def _init(spec: RunSpec, directory: RunDir, parts: Parts, *, resumed: bool) -> I
         stdin=spec.stdin,
         resumed=resumed,
         limits={key: value for key, value in msgspec.to_builtins(spec.limits).items() if value is not None},
-        layers={"sandbox": "none: checks run unconfined"},
+        layers=dict(parts.confined.layers),
         withheld_tools=parts.offer.reasons(),
     )
 

@@ -8,12 +8,15 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import MIB
 from remit.base.ports import Finished
 from remit.base.resources import Resource
 from remit.base.text import scrub, shorten
 from remit.workspace.launcher_request import Jail, Request
+from remit.workspace.names import HERE, normalise
 from remit.workspace.process_launch import Ended, Launched, NotStarted, Take
 from remit.workspace.process_output import Output
 from remit.workspace.root import Root
@@ -113,9 +116,10 @@ class ProcessGrant:
         """
         if command not in self._lines:
             raise _undeclared(command)
-        directory, identity = self._directory(workdir)
+        name, directory, identity = self._directory(workdir)
         argv = [_bash(), "--noprofile", "--norc", "-c", command]
-        return await self._run(argv, directory, identity, seconds, take)
+        finished = await self._run(argv, directory, identity, seconds, take)
+        return msgspec.structs.replace(finished, workdir=name)
 
     async def _run(
         self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
@@ -163,14 +167,15 @@ class ProcessGrant:
             jail=self._confinement.jail(),
         )
 
-    def _directory(self, workdir: str) -> tuple[str, tuple[int, int] | None]:
-        """Where to run, and what must be found there. Raises Failure."""
-        if workdir == ".":
-            return self._workspace, None
-        declared = self._places.get(workdir)
+    def _directory(self, workdir: str) -> tuple[str, str, tuple[int, int] | None]:
+        """The name of the directory to run in, its path, and what must be found there. Raises Failure."""
+        name = normalise(self._root.relative(workdir) if self._root is not None else workdir)
+        if name == HERE:
+            return name, self._workspace, None
+        declared = self._places.get(name)
         if declared is None or self._root is None:
             raise Failure(ErrorCode.UNDECLARED, f"the directory {shorten(workdir)} was not declared by this call")
-        fd, found = self._root.open_directory(workdir)
+        fd, found = self._root.open_directory(name)
         os.close(fd)
         if scrub(found.real) != declared.real:
             raise Failure(
@@ -178,7 +183,7 @@ class ProcessGrant:
                 f"{shorten(workdir)} leads elsewhere than when the rules were asked, nothing was run; "
                 f"call the tool again",
             )
-        return os.path.join(self._workspace, found.real), (found.info.st_dev, found.info.st_ino)
+        return name, os.path.join(self._workspace, found.real), (found.info.st_dev, found.info.st_ino)
 
 
 class _Flood:

@@ -94,6 +94,11 @@ class Sandbox(Confinement):
             os.chmod(place, mode)
         os.close(os.open(os.path.join(grounds.private, MASK_FILE), os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0))
 
+    def enter(self, run_dir: str, artifacts: str) -> None:
+        """Take the directory of the run into account: hidden, but for the artifacts, which may be written."""
+        own = (*self._grounds.own, run_dir)
+        self._grounds = msgspec.structs.replace(self._grounds, own=own, artifacts=artifacts)
+
     @property
     def environment(self) -> dict[str, str]:  # type: ignore[override]
         """Where temporary files and caches go."""

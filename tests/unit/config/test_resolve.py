@@ -101,7 +101,7 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
     )
     prices = {"openai/m": Price(1.0, 2.0)}
     settings = {"model": "ollama/m", "fetch_allowed_ports": (8080,), "retry_seconds": 5.0, "prices": prices}
-    settings["python_worker"] = "/opt/worker"
+    settings |= {"python_worker": "/opt/worker", "sandbox": "required"}
     assert desk.spec(task=path, settings=settings) == RunSpec(
         name="n",
         task=path,
@@ -118,6 +118,7 @@ def test_a_task_file_and_settings_make_a_spec(desk: Desk) -> None:
         fetch_allowed_ports=(8080,),
         python_worker="/opt/worker",
         retry_seconds=5.0,
+        sandbox="required",
         prices=prices,
         models=resolve_models(["ollama/m"], "/nowhere")[0],
         files={path: hashlib.sha256(Path(path).read_bytes()).hexdigest()},

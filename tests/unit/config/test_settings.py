@@ -195,3 +195,20 @@ def test_directories_come_from_variables_or_the_platform(tmp_path: Path, monkeyp
     for place in (config_dir({}), state_dir({"REMIT_STATE_DIR": ""})):
         assert os.path.isabs(place)
         assert "remit" in place
+
+
+def test_the_sandbox_of_the_file_and_of_the_variable(tmp_path: Path) -> None:
+    write(tmp_path, '[sandbox]\nmode = "required"\n')
+    settings = load_settings(environ(tmp_path))
+    assert (settings.sandbox, str(settings.origin("sandbox.mode"))) == ("required", f"{tmp_path / 'remit.toml'}:2")
+    settings = load_settings(environ(tmp_path, REMIT_SANDBOX="off"))
+    assert (settings.sandbox, str(settings.origin("sandbox.mode"))) == ("off", "REMIT_SANDBOX")
+
+
+def test_a_sandbox_that_there_is_not(tmp_path: Path) -> None:
+    write(tmp_path, '[sandbox]\nmode = "on"\n')
+    with pytest.raises(Faults) as caught:
+        load_settings(environ(tmp_path, REMIT_SANDBOX="no"))
+    in_file, in_variable = caught.value.faults
+    assert "`sandbox.mode`" in in_file.message and "'on'" in in_file.message
+    assert str(in_variable) == "REMIT_SANDBOX: expected required, auto or off, seen 'no'"

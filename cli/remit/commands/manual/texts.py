@@ -241,6 +241,7 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools may reach, separated by commas. Default 80,443."),
     ("REMIT_PYTHON_WORKER", "The program that runs the scripts of python_execution, in place of the installed one."),
     ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
+    ("REMIT_SANDBOX", "`required`, `auto` or `off`; goes before `[sandbox] mode` of the settings."),
     (
         "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, ...",
         "Keys of the services, `NAME_API_KEY` for the provider `name`; see `remit auth` for keeping them in a file.",
@@ -260,7 +261,9 @@ FILES: tuple[tuple[str, str], ...] = (
         "~/.config/remit/remit.toml",
         "The settings: `model`, `state_dir`, `python_worker`, `[net] fetch_allowed_ports`, `[retry] seconds`, "
         "`[context] compact` (false never sums up older turns) and `reserve` (what stays free of the context window: "
-        'tokens, or a share such as "20%") and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
+        'tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines commands as far as the '
+        "machine lends itself to it and says what holds; `required` refuses a run where that is not all, `off` "
+        'confines nothing) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
