@@ -27,7 +27,8 @@ SHELLS = frozenset(_listed("sh, bash, dash, zsh, ksh, ash, fish"))
 WRAPPERS: dict[str, int] = dict.fromkeys(
     _listed(
         """env, sudo, doas, nice, time, nohup, command, xargs, exec, builtin, setsid, stdbuf, ionice, busybox, toybox,
-        unbuffer, unshare, nsenter, setpriv, runuser, su, strace, ltrace"""
+        unbuffer, unshare, nsenter, setpriv, runuser, su, strace, ltrace, pkexec, fakeroot, firejail, systemd-run,
+        rlwrap, valgrind, parallel, entr, chronic, numactl, prlimit, torsocks"""
     ),
     0,
 ) | dict.fromkeys(_listed("timeout, chroot, taskset, chrt, flock"), 1)
@@ -80,7 +81,8 @@ _RUNNERS: tuple[tuple[str, str, str], ...] = (
         _WRAPPER,
         "{} rm -rf x",
         """env, sudo, doas, nice, time, nohup, command, xargs, exec, builtin, setsid, ionice, busybox, toybox,
-        unbuffer, unshare, nsenter, setpriv, strace, ltrace, watch""",
+        unbuffer, unshare, nsenter, setpriv, strace, ltrace, watch, pkexec, fakeroot, firejail, systemd-run, rlwrap,
+        valgrind, entr, chronic, numactl, prlimit, torsocks""",
     ),
     (_WRAPPER, "{} 5 rm -rf x", "timeout, taskset, chrt"),
     (_WRAPPER, "{} -oL rm -rf x", "stdbuf"),
@@ -100,6 +102,7 @@ _RUNNERS: tuple[tuple[str, str, str], ...] = (
     ),
     ("its targets and variables run any command", "{} SHELL=/tmp/x", "make, gmake"),
     ("its recipes run any command", "{} target", "just, task, rake"),
+    ("a setting of git can name a command to run", "{} alias.x '!id'", "git config"),
     ("a setting of git can name a command to run", "{} alias.x='!id' x", "git -c"),
     ("a setting of git can name a command to run", "{}=core.pager=PAGER log", "git --config-env"),
     ("its tool is any command", "{} -x id", "git difftool"),

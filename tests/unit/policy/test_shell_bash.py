@@ -207,6 +207,6 @@ pieces = st.one_of(
 @given(st.lists(st.lists(pieces, max_size=8).map("".join), min_size=80, max_size=80))
 def test_the_words_are_those_of_a_real_shell(endings: list[str]) -> None:
     lines = ["hit x", *(f"hit {ending}" for ending in endings)]
-    lines = [line for line in lines if "\0" not in line and line.isprintable() | ("\n" in line)]
+    lines = [line for line in lines if "\0" not in line and (line.isprintable() or "\n" in line)]
     known = [line for line in lines if read_command(line).argv is not None]
     assert [[read_command(line).argv] for line in known] == ran(known)
