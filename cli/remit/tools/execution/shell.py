@@ -1,0 +1,179 @@
+"""shell: one line of bash in the workspace, confined."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from remit.base.calls import Outcome, done
+from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import KIB, MIB, Bounds
+from remit.base.ports import Finished, ToolContext, World
+from remit.base.resources import Effect, Resource
+from remit.base.text import clip, shorten
+from remit.tools.contract import Tool
+
+if TYPE_CHECKING:
+    from remit.workspace.terminal import Rendered
+
+MAX_COMMAND_BYTES = 64 * KIB
+MAX_SECONDS = 21_600
+DEFAULT_SECONDS = 120
+KEPT_BYTES = 1 * MIB
+PREVIEW_BYTES = 24 * KIB
+PREVIEW_STDERR_BYTES = 8 * KIB
+
+_SLACK_SECONDS = 30.0
+_LEADING_CD = re.compile(
+    r"""\s*cd\s+(?P<quote>['"]?)(?P<place>[^\s'"$`~*?\[{\\;&|<>()!#-][^\s'"$`*?\[{\\;&|<>()]*)(?P=quote)\s*&&"""
+)
+
+
+class ShellParams(msgspec.Struct, forbid_unknown_fields=True):
+    command: Annotated[str, msgspec.Meta(min_length=1, description="A line or script for bash. At most 64 KiB.")]
+    timeoutSec: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=MAX_SECONDS, description="Seconds until it is ended, 1 to 21600. Default 120."),
+    ] = DEFAULT_SECONDS
+    workdir: Annotated[
+        str,
+        msgspec.Meta(description="Directory to run it in, inside the workspace: relative to it, or absolute."),
+    ] = "."
+
+
+class Shell(Tool):
+    """Run a command in bash, without profile and without input, in the workspace or in `workdir`; do not
+    start with `cd`. A command that fails is a result too: its exit code says so.
+
+    It ends after timeoutSec (default 120, at most 21600) with all it started; nothing runs on in the
+    background after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written. There is
+    no network, and files that hold credentials cannot be read. stdout and stderr are shown as a terminal would
+    show them, up to 24 KiB of their start and end; more than 100 MiB of output ends the command.
+    """
+
+    name = "shell"
+    toolset = "execution"
+    effects = frozenset({Effect.EXECUTE})
+    # The command's own limit ends it, never the gate.
+    bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS)
+    Params = ShellParams
+
+    def resources(self, params: ShellParams, world: World) -> Sequence[Resource]:
+        _check(params.command)
+        _refuse_leading_cd(params, world)
+        command = Resource("command", params.command, Effect.EXECUTE)
+        place = world.path(world.relative(params.workdir), Effect.READ)
+        return [command] if place.name == "." else [command, place]
+
+    async def run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
+        from remit.workspace.terminal import Screen
+
+        screens = (Screen(KEPT_BYTES), Screen(KEPT_BYTES))
+        finished = await ctx.process.shell(
+            params.command,
+            workdir=params.workdir,
+            seconds=params.timeoutSec,
+            take=lambda stream, data: screens[stream - 1].feed(data),
+        )
+        stdout, stderr = (screen.finish() for screen in screens)
+        errors, errors_cut = clip(stderr.text.rstrip("\n"), PREVIEW_STDERR_BYTES)
+        printed, printed_cut = clip(stdout.text.rstrip("\n"), PREVIEW_BYTES - len(errors.encode()))
+        data = {
+            "relative_workdir": finished.workdir,
+            "timeout_ms": params.timeoutSec * 1000,
+            "duration_ms": round(finished.seconds * 1000),
+            "exit_code": None if _signal(finished) else finished.exit_code,
+            "signal": _signal(finished),
+            "timed_out": finished.timed_out,
+            "output_limit_exceeded": finished.flooded,
+            "outlived": finished.outlived,
+            "stdout_bytes": finished.stdout_bytes,
+            "stderr_bytes": finished.stderr_bytes,
+            "stdout": stdout.text,
+            "stderr": stderr.text,
+            "stdout_truncated": bool(stdout.left_out_bytes),
+            "stderr_truncated": bool(stderr.left_out_bytes),
+            "stdout_preview_truncated": bool(printed_cut),
+            "stderr_preview_truncated": bool(errors_cut),
+        }
+        return done(data, "\n".join(_told(params, finished, printed, errors, (stdout, stderr))))
+
+
+def _check(command: str) -> None:
+    if not command.strip():
+        raise Failure(ErrorCode.INVALID_ARGUMENTS, "command: it is blank; write a line of bash")
+    if "\0" in command:
+        raise Failure(ErrorCode.INVALID_ARGUMENTS, "command: it contains a NUL, which no command line can hold")
+    size = len(command.encode("utf-8", "replace"))
+    if size > MAX_COMMAND_BYTES:
+        raise Failure(
+            ErrorCode.INVALID_ARGUMENTS,
+            f"command: {size} bytes; at most {MAX_COMMAND_BYTES} are allowed: write it to a file, and run that",
+        )
+
+
+def _refuse_leading_cd(params: ShellParams, world: World) -> None:
+    """A way into the workspace belongs into workdir, where rules and people see it. Others are bash's affair."""
+    found = _LEADING_CD.match(params.command)
+    if found is None:
+        return
+    try:
+        place = world.path(world.relative(found["place"]), Effect.READ).name
+    except Failure:
+        return
+    rest = params.command[found.end() :].strip()
+    raise Failure(
+        ErrorCode.INVALID_ARGUMENTS,
+        f"command: it starts with cd {found['place']}; give workdir {place!r} and the command {shorten(rest)} instead",
+    )
+
+
+def _signal(finished: Finished) -> str | None:
+    """The name of the signal that ended it."""
+    if finished.exit_code is None or finished.exit_code >= 0:
+        return None
+    try:
+        return signal.Signals(-finished.exit_code).name
+    except ValueError:
+        return f"SIG{-finished.exit_code}"
+
+
+def _told(
+    params: ShellParams, finished: Finished, printed: str, errors: str, streams: tuple[Rendered, Rendered]
+) -> Iterator[str]:
+    """What the model reads."""
+    yield _ending(params, finished)
+    if finished.outlived:
+        yield "[something it started could not be ended]"
+    if printed:
+        yield printed
+    if errors:
+        yield "stderr:"
+        yield errors
+    if not printed and not errors:
+        yield "no output"
+    yield from _notes(streams)
+
+
+def _ending(params: ShellParams, finished: Finished) -> str:
+    if finished.timed_out:
+        return f"timed out after {params.timeoutSec} s and was ended; what it printed until then:"
+    if finished.flooded:
+        return "ended for printing more than 100 MiB; redirect long output to a file, or print less:"
+    name = _signal(finished)
+    return f"ended by signal {name}" if name else f"exit code {finished.exit_code}"
+
+
+def _notes(streams: tuple[Rendered, Rendered]) -> Iterator[str]:
+    counts: list[tuple[int, str]] = [
+        (sum(each.frames for each in streams), "rows drawn over, as by a progress bar"),
+        (sum(each.undecodable for each in streams), "bytes that are not UTF-8, shown as \ufffd"),
+        (sum(each.hidden for each in streams), "bytes drawn on the alternate screen, not shown"),
+    ]
+    for count, what in counts:
+        if count:
+            yield f"[{count} {what}]"
