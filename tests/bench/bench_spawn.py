@@ -1,0 +1,107 @@
+"""What the sandbox costs: wall time of a command beyond a plain subprocess, and of one that prints 20 MB.
+
+    python tests/bench/bench_spawn.py [ROUNDS]
+
+Medians of interleaved rounds. A plain subprocess is `bash -c :` started by asyncio and waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from remit.base.resources import Effect, Resource
+from remit.workspace.process import Confinement, ProcessGrant
+from remit.workspace.sandbox import Grounds, Sandbox
+from remit.workspace.sandbox_probe import probe, wished
+from remit.workspace.sandbox_secrets import WorkspaceSecrets
+from remit.workspace.terminal import Screen
+
+ROUNDS = 30
+FLOOD_ROUNDS = 7
+MOST_MS = 30.0
+MOST_RATIO = 1.5
+NOTHING = ":"
+FLOOD = "head -c 20000000 /dev/zero | tr '\\0' 'a' | fold -w 79"
+BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
+
+Case = Callable[[str], Awaitable[None]]
+
+
+async def plain(line: str) -> None:
+    """As a program would that wants nothing but the output."""
+    process = await asyncio.create_subprocess_exec(
+        *BASH, line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=1 << 20
+    )
+    assert process.stdout is not None
+    while await process.stdout.read(1 << 18):
+        continue
+    await process.communicate()
+
+
+def held(workspace: str, confinement: Confinement) -> Case:
+    """As the shell tool runs it, with its screens."""
+
+    async def run(line: str) -> None:
+        process = ProcessGrant(workspace, [Resource("command", line, Effect.EXECUTE)], {}, confinement=confinement)
+        screens = (Screen(1 << 20), Screen(1 << 20))
+        finished = await process.shell(
+            line, workdir=".", seconds=60, take=lambda stream, data: screens[stream - 1].feed(data)
+        )
+        assert finished.exit_code == 0, finished
+        for screen in screens:
+            screen.finish()
+
+    return run
+
+
+def measured(cases: dict[str, Case], line: str, rounds: int) -> dict[str, float]:
+    """Median milliseconds of each."""
+    times: dict[str, list[float]] = {name: [] for name in cases}
+
+    async def all_rounds() -> None:
+        for _ in range(rounds + 1):
+            for name, case in cases.items():
+                began = time.perf_counter()
+                await case(line)
+                times[name].append((time.perf_counter() - began) * 1000)
+
+    asyncio.run(all_rounds())
+    return {name: statistics.median(each[1:]) for name, each in times.items()}
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    with contextlib.ExitStack() as stack:
+        base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        (base / "work").mkdir()
+        workspace = str(base / "work")
+        sandbox: Sandbox = probe(
+            Grounds(workspace=workspace, private=str(base / "private")), WorkspaceSecrets(workspace), wished()
+        )
+        stack.callback(sandbox.close)
+        for name, layer in sandbox.layers().items():
+            print(f"{name:24} {layer}")
+        cases: dict[str, Case] = {
+            "plain subprocess": plain,
+            "unconfined": held(workspace, Confinement()),
+            "sandboxed": held(workspace, sandbox),
+        }
+        spawned = measured(cases, NOTHING, rounds)
+        for name, took in spawned.items():
+            print(f"{name:24} {took:8.1f} ms   + {took - spawned['plain subprocess']:6.1f} ms   (at most {MOST_MS})")
+        flooded = measured(cases, FLOOD, FLOOD_ROUNDS)
+        for name, took in flooded.items():
+            ratio = took / flooded["plain subprocess"]
+            print(f"{name + ', 20 MB':24} {took:8.1f} ms   x {ratio:6.2f}      (at most {MOST_RATIO})")
+
+
+if __name__ == "__main__":
+    main()
