@@ -62,6 +62,17 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     estimated: bool = False
 
 
+class Unanswered(msgspec.Struct, frozen=True, tag="unanswered"):
+    """A request of which no answer is kept, and what it took all the same: it broke off, was stopped, or
+    brought nothing of use. Fields as in Answered."""
+
+    model: str
+    usage: Usage
+    seconds: float = 0.0
+    cost: Cost | None = None
+    estimated: bool = False
+
+
 class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
     """The transcript was made shorter: `opening` (the prompt and a summary) stands for all but its last
     `kept` messages. model, usage, cost, seconds, estimated: of the request that wrote the summary.
@@ -81,12 +92,13 @@ class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
 
 
 class Pruned(msgspec.Struct, frozen=True, tag="pruned"):
-    """The results of these calls left the transcript to make room; a note stands in their place.
-    pre_tokens, post_tokens: as in Compacted."""
+    """The results of these calls left the transcript to make room; a note stands in their place, or with
+    keep_bytes their first and last bytes, that many together. pre_tokens, post_tokens: as in Compacted."""
 
     call_ids: tuple[str, ...]
     pre_tokens: int = 0
     post_tokens: int = 0
+    keep_bytes: int = 0
 
 
 class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):
@@ -185,6 +197,7 @@ Record = (
     | UserSaid
     | TurnStarted
     | Answered
+    | Unanswered
     | Compacted
     | Pruned
     | CallChecked

@@ -126,13 +126,14 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A task file, checked. workspace: absolute, or "" when the file names none. limit_values: the
     limits the file gives; limits: those with the defaults. files: sha256 of every file read, by
-    absolute path. prompt_where, model_where: `file:line` of the prompt and the model."""
+    absolute path. prompt_where, model_where, fallback_where: `file:line` of the keys."""
 
     path: str
     name: str
     prompt: str
     prompt_where: str
     model_where: str
+    fallback_where: str
     inputs: dict[str, InputKeys]
     workspace: str
     model: str
@@ -195,6 +196,7 @@ class _Check:
             prompt=keys.prompt,
             prompt_where=prompt_where,
             model_where=self._document.where("model"),
+            fallback_where=self._document.where("fallback_models"),
             inputs=self._inputs(keys.inputs),
             workspace=self._workspace(keys.workspace),
             model=self._model(keys.model),

@@ -36,9 +36,11 @@ class Answer:
         self._taken = taken
         self._call_ids: set[str] = set()
         self._growing: dict[int, list[str]] = {}
+        self._heard = False
 
     def grow(self, delta: Delta) -> None:
         """A piece of a block that is not finished. Only text can be kept without its end."""
+        self._heard = True
         if delta.kind == "text":
             self._growing.setdefault(delta.index, []).append(delta.text)
 
@@ -57,6 +59,11 @@ class Answer:
         self.blocks += added
         self.stop = "cut"
         return added
+
+    @property
+    def began(self) -> bool:
+        """Whether anything came of it."""
+        return bool(self._heard or self.blocks or self.usage.total())
 
     def is_worth_keeping(self) -> bool:
         """Whether anything came that the model would not simply think again."""

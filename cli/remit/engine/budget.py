@@ -43,7 +43,8 @@ class Ledger:
         return [
             f"{limit} = {getattr(self.limits, limit):g} ({used:g} are spent)"
             for limit, used in caps.items()
-            if getattr(self.limits, limit) is not None and used > getattr(self.limits, limit)
+            # Sums of prices are never quite the sum.
+            if getattr(self.limits, limit) is not None and round(used, 9) > getattr(self.limits, limit)
         ]
 
     def before_request(self, *, turns: bool = True) -> None:

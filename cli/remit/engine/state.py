@@ -33,10 +33,12 @@ from remit.base.records import (
     Spent,
     TodosSet,
     TurnStarted,
+    Unanswered,
     UserSaid,
 )
+from remit.base.text import clip
 from remit.engine.budget import Ledger
-from remit.engine.loops import HISTORY, Round, call_mark
+from remit.engine.loops import HISTORY, Round, call_mark, circle
 
 RECOVERIES = ("continue", "cut", "empty")
 """Why the harness puts in a word when an answer is no end; each is bounded by how often in a row."""
@@ -167,6 +169,10 @@ class State:
             self.open[call.key] = OpenCall(call)
             self.call_ids.add(block.id)
 
+    @apply.register(Unanswered)
+    def _(self, record: Unanswered) -> None:
+        self._book(record)
+
     @apply.register(Compacted)
     def _(self, record: Compacted) -> None:
         self.messages[: len(self.messages) - record.kept] = [record.opening]
@@ -179,7 +185,7 @@ class State:
     def _(self, record: Pruned) -> None:
         gone = set(record.call_ids)
         tools = {call.id: call.tool for message in self.messages for call in message.calls() if call.id in gone}
-        self.messages[:] = [_pruned(message, tools) for message in self.messages]
+        self.messages[:] = [_pruned(message, tools, record.keep_bytes) for message in self.messages]
         self.counts["pruned"] += len(gone)
         self._forget_measure()
 
@@ -298,6 +304,9 @@ class State:
         if settled.outcome.error is not None and settled.outcome.error.code is ErrorCode.REPEATED_CALL:
             self.repeats += self._repeated_in != self.turn
             self._repeated_in = self.turn
+            # As if it had been made once more: the next call of the circle is to be known too.
+            length = circle(self.history, call)
+            self.history.append(self.history[-length] if length else Round(call_mark(call), hash(settled.content)))
             return
         self.repeats = 0
         self.history.append(Round(call_mark(call), hash(settled.content)))
@@ -309,7 +318,7 @@ class State:
     def _forget_measure(self) -> None:
         self.measured = self.measured_at = 0
 
-    def _book(self, record: Answered | Compacted) -> None:
+    def _book(self, record: Answered | Compacted | Unanswered) -> None:
         """Tokens and money, whatever the model was asked for."""
         usage, cost = record.usage, record.cost
         self.api_seconds += record.seconds
@@ -332,11 +341,11 @@ class ModelUsage(msgspec.Struct):
     cost_known: bool = True
 
 
-def _pruned(message: Message, tools: Mapping[str, str]) -> Message:
+def _pruned(message: Message, tools: Mapping[str, str], keep_bytes: int) -> Message:
     if not any(isinstance(block, ResultBlock) and block.call_id in tools for block in message.content):
         return message
     blocks = (
-        _without_result(block, tools[block.call_id])
+        _shortened(block, tools[block.call_id], keep_bytes)
         if isinstance(block, ResultBlock) and block.call_id in tools
         else block
         for block in message.content
@@ -344,7 +353,9 @@ def _pruned(message: Message, tools: Mapping[str, str]) -> Message:
     return msgspec.structs.replace(message, content=tuple(blocks))
 
 
-def _without_result(block: ResultBlock, tool: str) -> ResultBlock:
+def _shortened(block: ResultBlock, tool: str, keep_bytes: int) -> ResultBlock:
+    if keep_bytes:
+        return ResultBlock(block.call_id, clip(block.content, keep_bytes)[0], block.is_error)
     size = len(block.content.encode())
     note = f"[this result of {tool}, {size} bytes, was removed to make room; call it again if it is needed]"
     return ResultBlock(block.call_id, note, block.is_error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
@@ -22,7 +23,7 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
-from remit.base.records import Answered, Noted, TurnStarted
+from remit.base.records import Answered, Noted, TurnStarted, Unanswered
 from remit.engine.answer import Answer, AnswerBlock, wire_block
 from remit.engine.models import Model
 from remit.engine.recorder import Recorder
@@ -58,7 +59,10 @@ class Asker:
         self._recorder = recorder
         self._effort = effort
         self._cache_key = cache_key
+        self.overhead = len(system.encode("utf-8", "replace")) + len(msgspec.json.encode(tools))
+        """Bytes of a request beside its messages."""
         self._sight = Sight()
+        self._coming = Answer(0, ())
 
     @property
     def model(self) -> Model:
@@ -72,24 +76,46 @@ class Asker:
         turn = state.turn + 1
         recorder.record(TurnStarted(turn, round(elapsed, 3)), sync=False)
         began = recorder.clock.monotonic()
-        answer = await self._answer(turn)
+        self._coming = Answer(turn, state.call_ids)
+        try:
+            self._keep(await self._answer(turn), turn, began)
+        except asyncio.CancelledError:
+            # Stopped by a signal or the deadline: what had come was paid for, and a resume goes on from it.
+            if self._kept(self._coming, turn, "the run was stopped while the model answered"):
+                self._keep(self._coming, turn, began)
+            else:
+                self.lose(state.messages, self._coming)
+            raise
+        for limit in state.ledger.overspent():
+            text = f"the answer went over the limit {limit}; nothing more is asked"
+            recorder.emit(Notice(kind="budget", text=text))
+
+    def _keep(self, answer: Answer, turn: int, began: float) -> None:
+        """Write an answer down."""
         assert answer.stop is not None
-        usage, estimated = self.usage(state.messages, answer)
-        recorder.record(
+        usage, estimated = self.usage(self._recorder.state.messages, answer)
+        self._recorder.record(
             Answered(
                 turn=turn,
                 model=self.model.id,
                 message=answer.message(self.model.id),
                 usage=usage,
                 stop=answer.stop,
-                seconds=round(recorder.clock.monotonic() - began, 3),
+                seconds=round(self._recorder.clock.monotonic() - began, 3),
                 cost=self.model.cost(usage),
                 estimated=estimated,
             )
         )
-        for limit in state.ledger.overspent():
-            text = f"the answer went over the limit {limit}; nothing more is asked"
-            recorder.emit(Notice(kind="budget", text=text))
+
+    def lose(self, messages: Sequence[Message], answer: Answer) -> None:
+        """Book what an answer took of which nothing is kept. messages: what was asked."""
+        if not answer.began:
+            return
+        answer.cut()
+        usage, estimated = self.usage(messages, answer)
+        if usage.total():
+            cost = self.model.cost(usage)
+            self._recorder.record(Unanswered(self.model.id, usage, 0.0, cost, estimated), sync=False)
 
     async def complete(
         self,
@@ -112,7 +138,7 @@ class Asker:
         )
         async with aclosing(self.model.provider.stream(request)) as parts:  # type: ignore[type-var]
             async for part in parts:
-                self._take(part, answer, heard)
+                self._take(part, messages, answer, heard)
         if answer.stop is None:
             what = "the model's answer ended without saying why"
             raise ProviderFault(what, hint="the server closed the stream early", kind="cut")
@@ -134,19 +160,16 @@ class Asker:
         """An answer worth keeping, from the first model that gives one."""
         state, cuts = self._recorder.state, 0
         while True:
-            answer = Answer(turn, state.call_ids)
-
-            def heard(block: AnswerBlock) -> None:
-                self._recorder.emit(self._line(block, turn))
-
+            self._coming = answer = Answer(turn, state.call_ids)
             try:
-                await self.complete(state.messages, answer, heard)
+                await self.complete(state.messages, answer, lambda block: self._tell_block(block, turn))
                 return answer
             except ProviderFault as fault:
                 failed = fault
+            if failed.kind == "cut" and self._kept(answer, turn, failed.what):
+                return answer
+            self.lose(state.messages, answer)
             if failed.kind == "cut":
-                if self._kept(answer, failed, heard):
-                    return answer
                 cuts += 1
                 if cuts < MAX_EMPTY_CUTS:
                     self._retry(RetryPart(cuts, MAX_EMPTY_CUTS - 1, 0.0, None, f"cut: {failed.what}"))
@@ -155,19 +178,25 @@ class Asker:
                 raise failed
             cuts = 0
 
-    def _kept(self, answer: Answer, fault: ProviderFault, heard: Callable[[AnswerBlock], None]) -> bool:
-        """Keep what came of an answer that broke off, if that is worth it."""
+    def _kept(self, answer: Answer, turn: int, why: str) -> bool:
+        """Whether what came of an answer that broke off is worth keeping; then it is told."""
         added = answer.cut()
         if not answer.is_worth_keeping():
             return False
         for block in added:
-            heard(block)
-        text = f"the answer broke off; what had come is kept, and the run goes on from there ({fault.what})"
+            self._tell_block(block, turn)
+        text = f"the answer broke off; what had come is kept, and the run goes on from there ({why})"
         self._recorder.record(Noted("repair", text), sync=False)
         self._recorder.emit(Notice(kind="cut", text=text))
         return True
 
-    def _take(self, part: Part, answer: Answer, heard: Callable[[AnswerBlock], None] | None) -> None:
+    def _take(
+        self,
+        part: Part,
+        messages: Sequence[Message],
+        answer: Answer,
+        heard: Callable[[AnswerBlock], None] | None,
+    ) -> None:
         match part:
             case Delta():
                 answer.grow(part)
@@ -181,6 +210,9 @@ class Asker:
             case StopPart(reason=reason):
                 answer.stop = reason
             case RetryPart():
+                # What the failed attempt told of its usage was for that one alone.
+                self.lose(messages, answer)
+                answer.usage = Usage()
                 self._retry(part)
 
     def _tell_repairs(self, answer: Answer) -> None:
@@ -189,8 +221,8 @@ class Asker:
             self._recorder.record(Noted("repair", text), sync=False)
             self._recorder.emit(Notice(kind="repair", text=text))
 
-    def _line(self, block: AnswerBlock, turn: int) -> Assistant:
-        return Assistant(
+    def _tell_block(self, block: AnswerBlock, turn: int) -> None:
+        line = Assistant(
             message={
                 "id": f"msg_{turn}",
                 "type": "message",
@@ -203,6 +235,7 @@ class Asker:
             },
             timestamp=self._recorder.timestamp(),
         )
+        self._recorder.emit(line)
 
     # -- other ways ----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import msgspec
 
 from remit.base.errors import ProviderFault
 from remit.base.events import Status
-from remit.base.messages import Block, CallBlock, ImageBlock, Message, ResultBlock, TextBlock
+from remit.base.messages import Block, CallBlock, ImageBlock, Message, ResultBlock, StopReason, TextBlock
 from remit.base.records import Compacted, Pruned
 from remit.base.spec import Compaction
 from remit.base.text import clip
@@ -34,6 +34,11 @@ PRUNE_MIN_BYTES = 500
 PRUNE_KEEPS_MESSAGES = 2
 NEVER_PRUNED = frozenset({"tool_output", "skill"})
 
+CUT_SUMMARY = "[the summary was cut here, at the model's output limit]"
+
+MAX_OVERFLOWS = 4
+"""Refusals of one transcript as too long that may be answered with a shorter one."""
+
 LEARNED_SHARE = 0.75
 """Of a transcript that the server refused as too long: the window, where nobody told a smaller one."""
 
@@ -51,24 +56,27 @@ class Window:
         """One request and its answer; room is made before the window ends, and once more when the
         server refuses the transcript as too long. Raises BudgetSpent, ProviderFault."""
         await self._make_room("auto")
-        try:
-            await self._asker.ask(elapsed)
-            return
-        except ProviderFault as fault:
-            if fault.kind != "context_overflow" or not self._compaction.enabled:
-                raise
-            overflow = fault
-        self._learn()
-        if not await self._make_room("overflow"):
-            raise overflow
-        await self._asker.ask(elapsed)
+        for attempt in range(MAX_OVERFLOWS + 1):
+            try:
+                await self._asker.ask(elapsed)
+                return
+            except ProviderFault as fault:
+                if fault.kind != "context_overflow" or not self._compaction.enabled or attempt == MAX_OVERFLOWS:
+                    raise
+                overflow = fault
+            self._learn()
+            # Turns are summed up once; results can be cut again while nobody knows how small the window is.
+            made = attempt == 0 and await self._make_room("overflow")
+            if not made and not self._cut_last_results():
+                raise overflow
 
     # -- how full it is ------------------------------------------------------------------------
 
     def tokens(self) -> int:
         """An estimate of the transcript's tokens: what the last usage told, and the length of what came since."""
         state = self._recorder.state
-        return state.measured + sum(map(_tokens, state.messages[state.measured_at :]))
+        known = state.measured or self._asker.overhead // BYTES_PER_TOKEN
+        return known + sum(map(_tokens, state.messages[state.measured_at :]))
 
     def _size(self) -> int | None:
         """Tokens of the window, None where nobody knows."""
@@ -102,7 +110,7 @@ class Window:
 
     def _prune(self, size: int, before: int) -> bool:
         """Take the results of long ago out of the transcript, where that frees enough to be worth it."""
-        keep, least = min(PRUNE_KEEPS_TOKENS, size // 5), min(PRUNE_MIN_TOKENS, size // 10)
+        keep, least = min(PRUNE_KEEPS_TOKENS, size // 5), min(PRUNE_MIN_TOKENS, size // 5)
         old: list[ResultBlock] = []
         for block in self._results_backwards():
             keep -= _block_tokens(block)
@@ -113,6 +121,20 @@ class Window:
             return False
         call_ids = tuple(block.call_id for block in reversed(old))
         self._recorder.shorten(Pruned(call_ids, before, max(0, before - freed)))
+        return True
+
+    def _cut_last_results(self) -> bool:
+        """Shorten the results of the last turn, which nothing else may touch, to half of the window. False
+        when they are not what is too long."""
+        size, last = self._size() or 0, self._recorder.state.messages[-1]
+        results = [block for block in last.content if isinstance(block, ResultBlock)]
+        keep = size * BYTES_PER_TOKEN // 2 // max(1, len(results))
+        long = tuple(block.call_id for block in results if len(block.content.encode()) > keep)
+        if not long or keep < PRUNE_MIN_BYTES:
+            return False
+        before = self.tokens()
+        freed = sum(_block_tokens(block) - keep // BYTES_PER_TOKEN for block in results if block.call_id in long)
+        self._recorder.shorten(Pruned(long, before, max(0, before - freed), keep))
         return True
 
     def _results_backwards(self) -> Iterator[ResultBlock]:
@@ -139,7 +161,8 @@ class Window:
         answer = await self._summary(asked)
         usage, estimated = self._asker.usage(asked, answer)
         seconds = round(self._recorder.clock.monotonic() - began, 3)
-        opening = self._opening(answer.message("").text(), size)
+        text = answer.message("").text().strip()
+        opening = self._opening(f"{text}\n{CUT_SUMMARY}" if answer.stop == "max_tokens" else text, size)
         self._recorder.shorten(
             Compacted(
                 opening=opening,
@@ -173,11 +196,19 @@ class Window:
     async def _summary(self, asked: Sequence[Message]) -> Answer:
         """The summary, by a model that was told not to call tools; without tools where it did all the same."""
         state = self._recorder.state
+        last_stop: StopReason | None = None
         for tools in (True, False):
             answer = Answer(state.turn, state.call_ids)
-            await self._asker.complete(asked, answer, tools=tools)
-            if answer.message("").text().strip():
+            try:
+                await self._asker.complete(asked, answer, tools=tools)
+            except BaseException:
+                self._asker.lose(asked, answer)
+                raise
+            cut_twice = answer.stop == last_stop == "max_tokens"
+            if answer.message("").text().strip() and (answer.stop in ("end_turn", "tool_use") or cut_twice):
                 return answer
+            last_stop = answer.stop
+            self._asker.lose(asked, answer)
         what = "the transcript is too long for the model, and the model gave no summary of it"
         raise ProviderFault(what, kind="context_overflow", hint="take a model with a larger context window")
 
@@ -192,7 +223,7 @@ class Window:
         """The prompt as it was given, and the summary."""
         state, quarter = self._recorder.state, size * BYTES_PER_TOKEN // 4
         prompt, _ = clip("\n\n".join(state.prompts), quarter)
-        told, _ = clip(summary.strip(), quarter)
+        told, _ = clip(summary, quarter)
         return Message("user", (*state.pictures, TextBlock(prompt), TextBlock(f"{OPENING_MARK}\n\n{told}")))
 
 

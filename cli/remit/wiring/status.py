@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from remit.base.records import PromptEnded, Record
+from remit.base.records import PromptEnded, Record, RunStarted
+from remit.base.spec import PLAYED
 from remit.store.rundir import RunDir
 from remit.wiring.ports import SystemClock
 
@@ -15,6 +16,9 @@ class StatusFollower:
         self._clock = clock
 
     def __call__(self, record: Record) -> None:
+        if isinstance(record, RunStarted):
+            # From its first record on a run can be taken up, should this process die.
+            self._directory.update(resumable=not record.spec.get("command", {}).get(PLAYED))
         if not isinstance(record, PromptEnded):
             return
         result = record.result

@@ -133,6 +133,7 @@ def test_every_key_of_a_task_file(folder: Path) -> None:
         prompt="Analyse {{file}} and write report.md with the totals per region.",
         prompt_where=f"{path}:3",
         model_where=f"{path}:6",
+        fallback_where=f"{path}:1",
         fallback_models=(),
         effort=None,
         inputs={"file": InputKeys(type="string", default="sales.csv")},
@@ -183,7 +184,7 @@ def test_both_formats_say_the_same(folder: Path) -> None:
         return {
             name: value
             for name, value in fields.items()
-            if name not in {"path", "prompt_where", "model_where", "files"}
+            if name not in {"path", "prompt_where", "model_where", "fallback_where", "files"}
         }
 
     assert without_places(yaml) == without_places(toml)

@@ -62,6 +62,29 @@ def test_the_same_arguments_are_the_same_however_they_are_spelled() -> None:
     assert call_mark(call("t", "{broken")) == call_mark(call("t", "{broken"))
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_a_circle_over_several_turns_is_refused_from_its_third_round_on(length: int) -> None:
+    """One call a turn. What was refused counts as a round, or every circle but the shortest would get away."""
+    from remit.base.messages import CallBlock, Message, Usage
+    from remit.base.records import Answered
+
+    desk, refused = Desk("hi"), 0
+    for number in range(1, 4 * length + 1):
+        name = f"tool{number % length}"
+        desk.recorder.record(
+            Answered(
+                number, "p/m", Message("assistant", (CallBlock(f"c{number}", name, "{}"),)), Usage(), "tool_use", 0.0
+            )
+        )
+        open_call = desk.state.open[f"t{number}.c1"].call
+        again = circle(desk.state.history, open_call) > 0
+        refused += again
+        outcome = err(ErrorCode.REPEATED_CALL if again else ErrorCode.NOT_FOUND, "no")
+        content = "refused" if again else f"result of {name}"
+        desk.recorder.record(CallSettled(f"t{number}.c1", f"c{number}", name, outcome, content))
+    assert refused == 2 * length and desk.state.repeats == 2 * length
+
+
 def test_turns_of_nothing_but_repetitions_are_counted() -> None:
     desk = Desk("hi")
     record = desk.recorder.record
@@ -79,7 +102,7 @@ def test_turns_of_nothing_but_repetitions_are_counted() -> None:
     again = ErrorCode.REPEATED_CALL
     turn(1, None, None)
     turn(2, again, again, again)
-    assert desk.state.repeats == 1 and len(desk.state.history) == 2
+    assert desk.state.repeats == 1 and len(desk.state.history) == 5
     turn(3, again)
     assert desk.state.repeats == 2
     turn(4, again, None)

@@ -21,13 +21,14 @@ from remit.base.messages import (
     Part,
     Request,
     ResultBlock,
+    RetryPart,
     StopPart,
     TextBlock,
     ThinkingBlock,
     Usage,
     UsagePart,
 )
-from remit.base.records import Answered, Noted
+from remit.base.records import Answered, Noted, Unanswered
 from remit.base.spec import Price, PriceTier
 from remit.engine.models import Model, cost_of
 from remit.engine.sight import NOTE, Sight
@@ -137,6 +138,71 @@ def test_an_answer_that_never_comes_ends_the_question() -> None:
     with pytest.raises(ProviderFault) as caught:
         asked(desk, model(talker))
     assert caught.value.kind == "cut" and len(talker.asked) == MAX_EMPTY_CUTS and not answers(desk)
+
+
+# -- what was paid for nothing --------------------------------------------------------------------------
+
+
+def booked(desk: Desk) -> list[Unanswered]:
+    return [record for record in desk.book.records if isinstance(record, Unanswered)]
+
+
+def test_what_a_lost_answer_took_is_booked() -> None:
+    """Usage told before the cut counts; where none was told it is estimated, and the sum is said to be unknown."""
+    desk = Desk("hi")
+    told = [UsagePart(Usage(5000, 1)), Delta(0, "call", '{"x":', "b", "t"), CUT]
+    price = Price(1.0, 1.0)
+    asked(desk, model(Talker(in_turn(told, [Delta(0, "call", "{", "b", "t"), CUT], says("Hello."))), price))
+    first, second = booked(desk)
+    assert (first.usage, first.estimated, first.cost) == (Usage(5000, 1), False, Cost(0.005, 1e-6))
+    assert second.estimated and second.usage.total() > 0
+    used = desk.state.model_usage["talker/m"]
+    assert used.requests == 3 and not used.cost_known and not desk.state.ledger.usd_known
+    assert desk.state.ledger.tokens == 5001 + second.usage.total() + 15
+    assert desk.book.read().ledger.tokens == desk.state.ledger.tokens
+
+
+def test_what_an_attempt_told_before_a_retry_is_booked_for_itself() -> None:
+    desk = Desk("hi")
+    retried = [
+        UsagePart(Usage(500, 1)),
+        RetryPart(1, 7, 0.0, None, "network: gone"),
+        *says("Hello.", usage=Usage(100, 20)),
+    ]
+    asked(desk, model(Talker(in_turn(retried)), Price(1.0, 1.0)))
+    assert [record.usage for record in booked(desk)] == [Usage(500, 1)] and desk.state.usage == Usage(600, 21)
+    assert desk.state.ledger.usd_known
+
+
+def test_a_failure_that_brought_nothing_costs_nothing() -> None:
+    desk = Desk("hi")
+    with pytest.raises(ProviderFault):
+        asked(desk, model(Talker(lambda request: [ProviderFault("no", kind="auth")]), Price(1.0, 1.0)))
+    assert booked(desk) == [] and desk.state.ledger.usd_known
+
+
+def test_an_answer_that_is_stopped_is_kept_as_far_as_it_came() -> None:
+    desk = Desk("hi")
+
+    class Slow(Talker):
+        async def stream(self, request: Request) -> Any:
+            self.asked.append(request)
+            yield UsagePart(Usage(700, 1))
+            yield Delta(0, "text", "Half an ans")
+            await asyncio.sleep(3600)
+
+    async def stop() -> None:
+        asker = Asker([model(Slow(lambda request: []), Price(1.0, 1.0))], "", (), desk.recorder)
+        task = asyncio.create_task(asker.ask(0.0))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stop())
+    [answer] = answers(desk)
+    assert (answer.stop, answer.message.text(), answer.usage) == ("cut", "Half an ans", Usage(700, 1))
+    assert booked(desk) == [] and desk.state.ledger.tokens == 701
 
 
 # -- arguments that are mended -----------------------------------------------------------------------

@@ -22,11 +22,11 @@ from remit.base.messages import (
     TextBlock,
     Usage,
 )
-from remit.base.records import Compacted, Pruned, UserSaid
+from remit.base.records import Compacted, Pruned, Unanswered, UserSaid
 from remit.base.spec import Compaction, Price
 from remit.engine.prompt import COMPACT_PROMPT, OPENING_MARK
 from remit.engine.turn import Asker
-from remit.engine.window import Window
+from remit.engine.window import CUT_SUMMARY, Window
 
 SUMMARY = "# Objective\nCount the lamps."
 OVERFLOW = ProviderFault("prompt is too long", kind="context_overflow")
@@ -232,6 +232,30 @@ def test_a_model_that_calls_tools_instead_of_summing_up_is_asked_without_tools()
     assert not any(call.id == "x" for message in talk.desk.state.messages for call in message.calls())
 
 
+@pytest.mark.parametrize("stop", ["refusal", "max_tokens"])
+def test_half_a_summary_is_asked_for_again_and_a_refusal_is_none(stop: Any) -> None:
+    answer, summaries = Model(), 0
+
+    def odd(request: Request) -> Any:
+        nonlocal summaries
+        if is_summary(request):
+            summaries += 1
+            return says("no", usage=Usage(50, 5), stop=stop)
+        return answer(request)
+
+    talk = Talk(odd, context_window=4000)
+    if stop == "refusal":
+        with pytest.raises(ProviderFault, match="no summary"):
+            talk.go(60, "lamp " * 60)
+        assert not talk.compacted and summaries == 2
+    else:
+        while not talk.compacted:
+            talk.go(1, "lamp " * 60)
+        assert talk.desk.state.messages[0].text().endswith(f"no\n{CUT_SUMMARY}") and summaries == 2
+    lost = [record for record in talk.desk.book.records if isinstance(record, Unanswered)]
+    assert [record.usage for record in lost] == [Usage(50, 5)] * (2 if stop == "refusal" else 1)
+
+
 def test_a_model_that_gives_no_summary_ends_the_run_and_says_so() -> None:
     answer = Model()
     answer.summary = "  "
@@ -286,6 +310,30 @@ def test_a_prompt_that_is_too_long_by_itself_is_the_servers_refusal() -> None:
     with pytest.raises(ProviderFault) as caught:
         talk.go(1, "x")
     assert caught.value is OVERFLOW and len(talk.talker.asked) == 1
+
+
+@pytest.mark.parametrize("many", [1, 2, 6])
+def test_results_of_one_turn_that_are_larger_than_the_window_are_cut(many: int) -> None:
+    """Nobody told the window, and the very first results overflow it: there is nothing older to make room with."""
+    turn = 0
+
+    def answer(request: Request) -> Any:
+        nonlocal turn
+        is_sound(request)
+        if size(request) > 4000:
+            return [OVERFLOW]
+        turn += 1
+        if turn == 2:
+            return says("Done.", usage=Usage(size(request), 5))
+        return calls(*((f"c{index}", "read", "{}") for index in range(many)), usage=Usage(size(request), 5))
+
+    talk = Talk(answer)
+    talk.go(1, "lamp " * (12_000 // many))
+    talk.go(1, "")
+    assert turn == 2 and not talk.compacted and talk.pruned[0].keep_bytes > 500
+    results = [block for block in talk.desk.state.messages[2].content if isinstance(block, ResultBlock)]
+    assert len(results) == many and all("left out" in block.content for block in results)
+    assert talk.desk.book.read().messages == talk.desk.state.messages
 
 
 def test_one_refusal_after_room_was_made_is_final() -> None:

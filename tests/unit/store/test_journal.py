@@ -34,6 +34,7 @@ from remit.base.records import (
     Spent,
     TodosSet,
     TurnStarted,
+    Unanswered,
     UserSaid,
 )
 from remit.base.resources import Effect, Resource
@@ -63,6 +64,7 @@ ALL: list[Record] = [
         1.5,
     ),
     Pruned(("c1", "c2")),
+    Unanswered("p/m", Usage(9, 1), 0.5, Cost(0.01), True),
     CallChecked(
         "t1.c1", "c1", "read_file", True, Decision("auto", RuleRef("task", "task.yaml:3", "why"), READ), (READ,)
     ),

@@ -53,7 +53,7 @@ MODEL_KEYS = {
     "spent; elsewhere when the server refuses a request as too long.",
     "max_output_tokens": "Tokens of an answer.",
     "output_in_window": "Whether the answer counts against the context window. Default true.",
-    "vision": "Whether it sees pictures. With false they become notes.",
+    "vision": "Whether it sees pictures. With false those of tools become notes, and `--image` is refused.",
     "pdf": "Whether it reads PDF.",
     "thinking": "How it is told to think by `--effort`: `none`, `budget` (a number of tokens), `adaptive`, `effort` (a "
     "word) or `level` (the words of Gemini).",
@@ -67,7 +67,7 @@ PRICE_KEYS = {
     "output": "Tokens written, those of thinking included. Required.",
     "cache_read": "Tokens read from a cache. Default: as any input.",
     "cache_write": "Tokens written to a cache. Default: as any input.",
-    "tiers": "List of dearer prices: each with `above`, the tokens of a whole input from which on it counts, and the "
+    "tiers": "List of dearer prices: each with `above`, the tokens of a whole input above which it counts, and the "
     "keys of a price.",
 }
 
