@@ -1,4 +1,5 @@
-"""Entry point. `--version` is answered before anything else is imported."""
+"""Entry point. `--version`, and `__exec` by which remit starts the launcher of its commands, are answered before
+anything else is imported."""
 
 from __future__ import annotations
 
@@ -27,6 +28,10 @@ def _written(text: str) -> bool:
 def main() -> None:
     """Run the command line and exit with its code."""
     hold_standard_streams()
+    if sys.argv[1:2] == ["__exec"]:
+        from remit.workspace.launcher import main as launch
+
+        launch(sys.argv[2:])
     if sys.argv[1:] in (["--version"], ["-V"]):
         from remit import __version__
 

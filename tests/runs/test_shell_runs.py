@@ -46,6 +46,7 @@ def test_a_run_says_what_holds(home: Home) -> None:
     assert ran.result == ended(home.out, 0)
     layers = ran.events[0]["layers"]
     assert (list(layers), layers["sandbox"]) == (["sandbox", *LAYERS], "auto")
+    assert ran.result["layers"] == layers
     assert all(re.match(r"(not )?held: .", layers[name]) for name in LAYERS)
     [outcome] = outcomes(home)
     assert (outcome["data"]["exit_code"], outcome["data"]["stdout"]) == (0, "hi\n")

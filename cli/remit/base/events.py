@@ -218,6 +218,7 @@ class Result(_Line, kw_only=True, tag_field="type", tag="result"):
     run_dir: str = ""
     resumable: bool = False
     stdin: str = "none"
+    layers: dict[str, str] = msgspec.field(default_factory=dict)
     resets_at: str = ""
     result_index: int = 0
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import BudgetSpent, ProviderBusy, RemitError, Verdict, exit_code
-from remit.base.events import Result, Subtype
+from remit.base.events import Init, Result, Subtype
 from remit.base.spec import RunSpec
 from remit.engine.answer import wire_input
 from remit.engine.finish import Unmet
@@ -52,10 +52,8 @@ RESUMABLE = {
 }
 
 
-def build_result(
-    spec: RunSpec, state: State, error: RemitError | None, *, run_id: str, run_dir: str, seconds: float
-) -> Result:
-    """error None: done. seconds: the whole run so far, earlier processes included."""
+def build_result(spec: RunSpec, state: State, error: RemitError | None, *, init: Init, seconds: float) -> Result:
+    """error None: done. init: of this process. seconds: the whole run so far, earlier processes included."""
     verdict = error.verdict if error else Verdict.DONE
     output = state.output.value if state.output and state.output.valid else None
     return Result(
@@ -88,10 +86,11 @@ def build_result(
         artifacts=[msgspec.to_builtins(artifact) for artifact in state.artifacts.values()],
         counts={key: state.counts[key] for key in COUNTS},
         spent={**state.ledger.spent(), "seconds": round(seconds, 3)},
-        run_id=run_id,
-        run_dir=run_dir,
+        run_id=init.run_id,
+        run_dir=init.run_dir,
         resumable=verdict in RESUMABLE and not spec.played,
         stdin=spec.stdin,
+        layers=dict(init.layers),
         resets_at=error.reset_at if isinstance(error, ProviderBusy) else "",
     )
 

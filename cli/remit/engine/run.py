@@ -213,8 +213,7 @@ class Run:
             self._spec,
             self._recorder.state,
             error,
-            run_id=self._init.run_id,
-            run_dir=self._init.run_dir,
+            init=self._init,
             seconds=self.elapsed(),
         )
 

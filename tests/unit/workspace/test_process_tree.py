@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import marshal
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ import pytest
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Finished
 from remit.base.resources import Effect, Resource
+from remit.workspace.launcher_request import Request
 from remit.workspace.process import ProcessGrant
 from remit.workspace.process_launch import NotStarted, launcher, understood
 from remit.workspace.root import Root
@@ -111,6 +114,36 @@ def test_what_the_launcher_says() -> None:
     assert (caught.value.step, caught.value.number, caught.value.text) == ("exec", 2, "No such file or directory")
     with pytest.raises(NotStarted, match="said nothing"):
         understood("")
+
+
+def test_the_program_itself_is_a_launcher(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    control, asked = socket.socketpair()
+    with ours, theirs, control, asked:
+        argv = [sys.executable, "-m", "remit", "__exec", str(theirs.fileno())]
+        with subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL) as process:
+            theirs.close()
+            with (tmp_path / "out").open("wb") as out:
+                socket.send_fds(ours, [b"c"], [asked.fileno(), out.fileno(), out.fileno()])
+            asked.close()
+            request = Request(
+                argv=[b"/bin/sh", b"-c", b"echo here; exit 3"],
+                environment={},
+                directory="/",
+                identity=None,
+                grace=0.0,
+                limits=[],
+                jail=None,
+            )
+            body = marshal.dumps(dict(request))
+            control.sendall(len(body).to_bytes(4, "big") + body)
+            said = b""
+            while part := control.recv(100):
+                said += part
+            ours.close()
+            assert process.wait(10) == 0
+    assert understood(said.decode()).code == 3
+    assert (tmp_path / "out").read_bytes() == b"here\n"
 
 
 OURS = """
