@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from remit.config.providers import Providers
 
 MAX_KEY_BYTES = 64 * 1024
+MIN_KEY_CHARS = 20
+"""Of a name with digits that is taken for a key."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,14 +28,16 @@ app = typer.Typer(
 ProviderName = Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider, such as openai.")]
 
 
-@app.command("set")
-def store(provider: ProviderName) -> None:
+@app.command("set", context_settings={"allow_extra_args": True})
+def store(context: typer.Context, provider: ProviderName) -> None:
     """Store the key of a provider, read from standard input.
 
     On a terminal the key is asked for and not shown; from a pipe it is one line, up to its end."""
     from remit.store.auth import AuthFile
 
     config_dir, providers = _setup()
+    if context.args or _like_a_key(provider):
+        raise _on_command_line(provider if provider in providers.entries else "PROVIDER")
     found = providers.provider(provider)
     if not found.takes_key:
         raise UsageFault(f"{found.name} takes no key: its models are on no server")
@@ -98,6 +102,21 @@ def remove(provider: ProviderName) -> None:
     if not file.remove(name):
         raise UsageFault(f"there is no key of {name} in {file.path}", hint="remit auth list shows where keys come from")
     typer.echo(f"removed the key of {name} from {file.path}")
+
+
+def _like_a_key(name: str) -> bool:
+    """Whether this was hardly meant as the name of a provider."""
+    from remit.base.redact import Redactor
+
+    long = len(name) >= MIN_KEY_CHARS and any(char.isdigit() for char in name)
+    return long or Redactor().text(name) != name
+
+
+def _on_command_line(provider: str) -> UsageFault:
+    """What must not be shown was given as an argument."""
+    hint = f'printf %s "$KEY" | remit auth set {provider}; the shell may keep what was given now in its history'
+    what = "the key is read from standard input, not from the command line"
+    return UsageFault(what, hint=hint, kind="bad_key")
 
 
 def _setup() -> tuple[str, Providers]:

@@ -109,9 +109,15 @@ def test_without_a_standard_input_there_is_no_key(home: Home) -> None:
     assert done.returncode == 2 and "no key came on standard input" in done.stderr
 
 
-def test_a_key_is_never_taken_from_the_command_line(home: Home) -> None:
-    assert home.run("auth", "set", "openai", KEY).code == 2
-    assert keys(home) == {}
+@pytest.mark.parametrize(
+    "args",
+    [("openai", KEY), ("openai", KEY, KEY), ("openai", "--", KEY), (KEY,), (KEY, "openai"), ("gsk_0123456789abcdefg",)],
+)
+def test_a_key_is_never_taken_from_the_command_line(args: tuple[str, ...], home: Home) -> None:
+    ran = home.run("auth", "set", *args, stdin=b"another")
+    assert ran.code == 2 and hidden(ran) and hidden(ran, "gsk_0123456789abcdefg") and keys(home) == {}
+    assert "the key is read from standard input, not from the command line" in ran.stderr
+    assert "| remit auth set " in ran.stderr and "history" in ran.stderr
 
 
 @pytest.mark.parametrize(
