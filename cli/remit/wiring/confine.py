@@ -99,14 +99,15 @@ def _hidden_by(policy: RuleSet) -> Callable[[str], bool]:
     """Whether the rules withhold a name of the workspace from commands. The built-in rules only look at names as
     those of credentials are; others may withhold any."""
     from remit.workspace.credentials import looks_like_credentials
+    from remit.workspace.sandbox_secrets import hidden
 
     def withheld(name: str) -> bool:
         entry = Resource("path", name, Effect.READ, real=name)
         return not policy.entry_allowed(SHELL, Effect.READ, entry)
 
     if _withholds_more(policy):
-        return withheld
-    return lambda name: looks_like_credentials(name) and withheld(name)
+        return lambda name: withheld(name) and (hidden(name) or not looks_like_credentials(name))
+    return lambda name: hidden(name) and withheld(name)
 
 
 def _withholds_more(policy: RuleSet) -> bool:

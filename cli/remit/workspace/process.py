@@ -146,6 +146,7 @@ class ProcessGrant:
             raise NotStarted("launcher", 0, getattr(problem, "strerror", None) or str(problem)) from None
         try:
             flood.full = launched.kill
+            await launched.begun()
             timed_out = not await launched.ended(seconds)
             if timed_out:
                 launched.ask_to_end()

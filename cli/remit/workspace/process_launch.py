@@ -20,6 +20,9 @@ from remit.workspace.launcher_request import Request
 DRAIN_SECONDS = 0.2
 """For output still in the pipes once all processes have ended."""
 
+START_SECONDS = 30.0
+"""For the launcher to start and to start a command."""
+
 END_SECONDS = 8.0
 """For the launcher to end a tree that has to go: a little over what it takes itself."""
 
@@ -166,6 +169,7 @@ class Launched:
         self._pipes: list[asyncio.BaseTransport] = []
         self._open = 2
         self._closed = asyncio.get_running_loop().create_future()
+        self._begun = asyncio.get_running_loop().create_future()
         self._talk = asyncio.ensure_future(self._converse(_encode(request)))
 
     @classmethod
@@ -197,11 +201,17 @@ class Launched:
             self._asked = True
             while part := await loop.sock_recv(self._control, 4096):
                 self._said += part
+                if not self._begun.done() and b"\n" in self._said:
+                    self._begun.set_result(None)
 
     def _one_closed(self) -> None:
         self._open -= 1
         if not self._open and not self._closed.done():
             self._closed.set_result(None)
+
+    async def begun(self) -> None:
+        """Wait until the command has been started, or will not be: a slow start is not its fault."""
+        await asyncio.wait({self._begun, self._talk}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
     async def ended(self, seconds: float) -> bool:
         """Wait until the command and all it started have ended; whether they did within the time."""

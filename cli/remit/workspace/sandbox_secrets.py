@@ -73,6 +73,38 @@ SYSTEM_PLACES = (
     "/var/run/secrets",
 )
 
+SOURCES = (
+    ".py",
+    ".pyi",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".tsx",
+    ".jsx",
+    ".go",
+    ".rs",
+    ".java",
+    ".kt",
+    ".scala",
+    ".rb",
+    ".php",
+    ".c",
+    ".h",
+    ".cc",
+    ".cpp",
+    ".hpp",
+    ".cs",
+    ".swift",
+    ".ex",
+    ".exs",
+    ".md",
+    ".rst",
+    ".html",
+)
+"""Ends of names that programs and people read as text of a project: what looks like credentials by its name, such as
+`credentials.py`, is left in sight of commands, which could not build or test the project without it."""
+
 _WITHOUT_SECRETS = frozenset({".git", ".hg", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
 """Directories of the workspace that hold what others wrote: sample keys, certificates, no secret of the user's."""
 
@@ -124,6 +156,11 @@ def _listening() -> Iterator[str]:
                 yield fields[7]
 
 
+def hidden(name: str) -> bool:
+    """Whether a file of the workspace is hidden from commands by its name."""
+    return looks_like_credentials(name) and not name.casefold().endswith(SOURCES)
+
+
 class WorkspaceSecrets:
     """The credential files of a workspace, found once and held on to, so that moving one does not uncover it.
 
@@ -131,7 +168,7 @@ class WorkspaceSecrets:
     more than is looked at or held.
     """
 
-    def __init__(self, workspace: str, hides: Callable[[str], bool] = looks_like_credentials) -> None:
+    def __init__(self, workspace: str, hides: Callable[[str], bool] = hidden) -> None:
         self._workspace = os.path.realpath(workspace)
         self._hides = hides
         self._held: dict[tuple[int, int], tuple[int, bool]] = {}

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -102,6 +103,17 @@ def test_a_launcher_that_died_is_started_again(tmp_path: Path) -> None:
     assert line(tmp_path, "echo one")[1] == "one\n"
     os.kill(launcher()._pid, signal.SIGKILL)
     assert line(tmp_path, "echo two")[1] == "two\n"
+
+
+def test_the_time_of_a_command_begins_when_it_does(tmp_path: Path) -> None:
+    line(tmp_path, "true")
+    os.kill(launcher()._pid, signal.SIGSTOP)
+    waker = threading.Timer(0.5, os.kill, (launcher()._pid, signal.SIGCONT))
+    waker.start()
+    finished, printed = line(tmp_path, "echo here", seconds=0.4)
+    waker.join()
+    assert (printed, finished.timed_out) == ("here\n", False)
+    assert finished.seconds >= 0.4
 
 
 def test_what_the_launcher_says() -> None:

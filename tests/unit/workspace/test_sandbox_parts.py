@@ -94,7 +94,12 @@ def write(*paths: Path) -> None:
 
 
 def test_secrets_of_a_workspace(tmp_path: Path) -> None:
-    write(*(tmp_path / name for name in (".env", "a/b/server.key", ".aws/config", "plain.txt", "id_rsa.pub")))
+    write(
+        *(
+            tmp_path / name
+            for name in (".env", "a/b/server.key", ".aws/config", "plain.txt", "id_rsa.pub", "credentials.py")
+        )
+    )
     write(*(tmp_path / name for name in ("node_modules/x/.env", ".venv/cacert.pem", ".git/credentials")))
     (tmp_path / "settings").write_text("secret")
     (tmp_path / "link").mkdir()
