@@ -247,3 +247,26 @@ def test_a_run_that_is_killed_takes_its_commands_along(home: Home, number: signa
         if not (home.work / "alive").exists():
             break
         assert time.monotonic() < deadline
+
+
+def test_a_run_that_is_kept_in_its_workspace(home: Home) -> None:
+    task = home.task(prompt="Go", tools={"shell": "auto"})
+    home.write("attack.sh", 'cat journal.jsonl; echo x >> journal.jsonl; echo mine > "$REMIT_OUT/mine.md"')
+    ran = home.stream("-t", task, "-m", home.script(*calls("bash attack.sh; ls")), "-o", str(home.work))
+    confined(ran)
+    assert ran.result == ended(home.work, 0)
+    [settled] = journal(home.work, "call_settled")
+    assert '"type"' not in settled["outcome"]["data"]["stdout"]
+    assert "attack.sh" in settled["outcome"]["data"]["stdout"].split()
+    assert (home.work / "artifacts" / "mine.md").read_text() == "mine\n"
+
+
+def test_a_workspace_behind_a_link(home: Home) -> None:
+    (home.path / "link").symlink_to("work")
+    task = home.task(prompt="Go", tools={"shell": "auto"}, workspace="link")
+    out = home.path / "link" / "out"
+    command = 'echo made > made; echo a > "$REMIT_OUT/a.md"'
+    ran = home.stream("-t", task, "-m", home.script(*calls(command)), "-o", str(out))
+    assert ran.result == ended(out, 0)
+    assert journal(out, "call_settled")[0]["outcome"]["text"] == "exit code 0\nno output"
+    assert ((home.work / "made").read_text(), (out / "artifacts" / "a.md").read_text()) == ("made\n", "a\n")

@@ -16,6 +16,7 @@ from remit.config.settings import Settings
 from remit.policy.decide import RuleSet
 from remit.policy.load import ruling_files
 from remit.policy.rules import PathSelector
+from remit.store.rundir import RunDir, own_files
 from remit.wiring.offer import Offer
 
 SHELL = "shell"
@@ -37,10 +38,11 @@ class Confined(msgspec.Struct, frozen=True):
             return []
         return [Notice(kind="sandbox", text=f"commands are not confined in every way: {'; '.join(missing)}")]
 
-    def enter(self, run_dir: str, artifacts: str) -> None:
-        """Take the run's own directories into account, once they are there."""
+    def enter(self, directory: RunDir) -> None:
+        """Take what the run keeps on disk into account, once it is there."""
         if self.sandbox is not None:
-            self.sandbox.enter(run_dir, artifacts)
+            # The files one by one too, for a directory that is the workspace itself.
+            self.sandbox.enter((directory.path, *own_files(directory.path)), directory.artifacts_path)
 
     def close(self) -> None:
         if self.sandbox is not None:

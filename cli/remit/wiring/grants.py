@@ -123,7 +123,7 @@ class Hands:
     def _process(self, resources: Sequence[Resource]) -> Any:
         from remit.workspace.process import ProcessGrant
 
-        environment = {"REMIT_OUT": self._directory.artifacts_path}
+        environment = {"REMIT_OUT": os.path.realpath(self._directory.artifacts_path)}
         return ProcessGrant(self._spec.workspace, resources, environment, confinement=self._sandbox, root=self._root)
 
     def _interpreter(self) -> Any:

@@ -242,7 +242,7 @@ def _ready(
     recorder = Recorder(journal, state, emitter, ports.clock, parts.guard)
     recorder.record(first)
     hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports, parts.confined.sandbox)
-    parts.confined.enter(directory.path, directory.artifacts_path)
+    parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
     dispatch = Dispatch(

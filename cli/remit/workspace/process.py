@@ -76,7 +76,8 @@ class ProcessGrant:
         confinement: Confinement | None = None,
         root: Root | None = None,
     ) -> None:
-        self._workspace = workspace
+        # A sandbox need not show the links that lead to it.
+        self._workspace = os.path.realpath(workspace)
         self._lines = {resource.name for resource in resources if resource.kind == "command"}
         self._allowed = {argv for line in self._lines if (argv := _words(line)) is not None}
         self._places = {resource.name: resource for resource in resources if resource.kind == "path"}

@@ -94,9 +94,9 @@ class Sandbox(Confinement):
             os.chmod(place, mode)
         os.close(os.open(os.path.join(grounds.private, MASK_FILE), os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0))
 
-    def enter(self, run_dir: str, artifacts: str) -> None:
-        """Take the directory of the run into account: hidden, but for the artifacts, which may be written."""
-        own = (*self._grounds.own, run_dir)
+    def enter(self, own: Sequence[str], artifacts: str) -> None:
+        """Take what the run keeps on disk into account: hidden, but for the artifacts, which may be written."""
+        own = (*self._grounds.own, *own)
         self._grounds = msgspec.structs.replace(self._grounds, own=own, artifacts=artifacts)
 
     @property

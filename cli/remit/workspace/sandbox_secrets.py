@@ -214,7 +214,12 @@ class WorkspaceSecrets:
                         pending.append(name)
 
     def _hidden(self, name: str, entry: os.DirEntry[str]) -> bool:
-        if entry.is_dir():
+        try:
+            folder = entry.is_dir()
+        except OSError:
+            # A link that leads nowhere, or in a circle, hides nothing.
+            return False
+        if folder:
             # What lies in one of these is hidden by its name, so all of it is.
             return entry.name.casefold() in FOLDERS and self._hides(f"{name}/any")
         return self._hides(name)

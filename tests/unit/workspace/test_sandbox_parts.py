@@ -107,6 +107,8 @@ def test_secrets_of_a_workspace(tmp_path: Path) -> None:
     (tmp_path / ".npmrc").symlink_to("/dev/null")
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / ".ssh").symlink_to(tmp_path)
+    (tmp_path / "circle.pem").symlink_to("circle.pem")
+    (tmp_path / "gone.pem").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe.key")
     names, secrets = found(tmp_path)
     assert names == {".env", "a/b/server.key", ".aws", "settings"}
