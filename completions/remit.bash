@@ -12,7 +12,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools models auth events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --example --record -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --no-rtk -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'

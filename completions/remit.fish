@@ -131,6 +131,7 @@ complete -c remit -n '__remit_in run' -l on-ask -x -a 'deny stop' -d 'An ask tha
 complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A refused call: go on, or end the run with exit code 4.'
 complete -c remit -n '__remit_in run' -l example -x -a 'mixed-docs sales-report' -d 'Run a packaged example.'
 complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the run, for remit replay.'
+complete -c remit -n '__remit_in run' -l no-rtk -d 'Show the model all that commands print, unfiltered.'
 complete -c remit -n '__remit_in run' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
 complete -c remit -n '__remit_in run' -l max-turns -x -d 'Model requests.'
 complete -c remit -n '__remit_in run' -l max-seconds -x -d 'Wall time in seconds.'

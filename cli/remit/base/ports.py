@@ -371,7 +371,10 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Process(Protocol):
-    """The grant for declared commands, confined as the run's sandbox says."""
+    """The grant for declared commands, confined as the run's sandbox says. filters: whether the model is to read their
+    output without what it does not need."""
+
+    filters: bool
 
     async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int) -> Finished:
         """Run without a shell in the workspace, stdin null; all it started ends with it. Raises

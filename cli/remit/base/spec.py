@@ -139,7 +139,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     files: every file read for this spec with its sha256, to say later what changed. memory: accepted
     notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
-    they were given in. python_worker, sandbox: as in the settings."""
+    they were given in. python_worker, sandbox: as in the settings. output_filter: whether
+    the model reads what commands printed without what it does not need."""
 
     name: str = "run"
     task: str = ""
@@ -163,6 +164,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     python_worker: str = ""
     retry_seconds: float = 300.0
     sandbox: Literal["required", "auto", "off"] = "auto"
+    output_filter: bool = True
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}
     memory: tuple[str, ...] = ()

@@ -55,6 +55,9 @@ def run(
     record: Annotated[
         str | None, typer.Option("--record", metavar="FILE", help="Record the run, for remit replay.")
     ] = None,
+    no_rtk: Annotated[
+        bool, typer.Option("--no-rtk", help="Show the model all that commands print, unfiltered.", show_default=False)
+    ] = False,
     quiet: options.Quiet = False,
     max_turns: options.MaxTurns = None,
     max_seconds: options.MaxSeconds = None,
@@ -90,6 +93,7 @@ def run(
         fallback_models=tuple(fallback_models or ()),
         effort=effort,
         images=tuple(images or ()),
+        no_rtk=no_rtk,
     )
     _start(flags, example, out, record, output_format, quiet)
 

@@ -52,7 +52,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     prompt, prompt_file: `-` is standard input. inputs: `KEY=VALUE`. tools: names, each alone or as
     `NAME=auto|ask|deny`, or several with commas; an empty one offers no tools. limits: by name of the
     limit, as written. stdin: `--stdin` / `--no-stdin`. fallback_models: instead of the task's. images:
-    files, shown with the prompt."""
+    files, shown with the prompt. no_rtk: the output of commands is not filtered."""
 
     task: str | None = None
     prompt: str | None = None
@@ -72,6 +72,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     fallback_models: tuple[str, ...] = ()
     effort: Effort | None = None
     images: tuple[str, ...] = ()
+    no_rtk: bool = False
 
 
 def build_spec(
@@ -133,6 +134,7 @@ class _Resolve:
             python_worker=self._settings.python_worker,
             retry_seconds=self._settings.retry_seconds,
             sandbox=self._settings.sandbox,
+            output_filter=self._settings.output_filter and not flags.no_rtk,
             prices=self._settings.prices,
             files=self._files,
         )

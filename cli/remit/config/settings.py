@@ -57,6 +57,12 @@ class SandboxKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     mode: SandboxMode | UnsetType = UNSET
 
 
+class ShellKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[shell]`"""
+
+    output_filter: bool | UnsetType = UNSET
+
+
 class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[prices."provider/model"]`: US dollars per million tokens."""
 
@@ -76,6 +82,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     retry: RetryKeys = RetryKeys()
     context: ContextKeys = ContextKeys()
     sandbox: SandboxKeys = SandboxKeys()
+    shell: ShellKeys = ShellKeys()
     prices: dict[str, PriceKeys] = {}
 
 
@@ -106,6 +113,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     context_compact: bool = True
     context_reserve: float | None = None
     sandbox: SandboxMode = "auto"
+    output_filter: bool = True
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
@@ -128,6 +136,7 @@ _FIELDS = {
     "context.compact": "context_compact",
     "context.reserve": "context_reserve",
     "sandbox.mode": "sandbox",
+    "shell.output_filter": "output_filter",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -191,6 +200,7 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "retry.seconds": keys.retry.seconds,
         "context.compact": keys.context.compact,
         "sandbox.mode": keys.sandbox.mode,
+        "shell.output_filter": keys.shell.output_filter,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }

@@ -124,7 +124,14 @@ class Hands:
         from remit.workspace.process import ProcessGrant
 
         environment = {"REMIT_OUT": os.path.realpath(self._directory.artifacts_path)}
-        return ProcessGrant(self._spec.workspace, resources, environment, confinement=self._sandbox, root=self._root)
+        return ProcessGrant(
+            self._spec.workspace,
+            resources,
+            environment,
+            confinement=self._sandbox,
+            root=self._root,
+            filters=self._spec.output_filter,
+        )
 
     def _interpreter(self) -> Any:
         from remit.workspace.monty import MontyInterpreter, find_worker

@@ -75,7 +75,9 @@ class ProcessGrant:
         *,
         confinement: Confinement | None = None,
         root: Root | None = None,
+        filters: bool = True,
     ) -> None:
+        self.filters = filters
         # A sandbox need not show the links that lead to it.
         self._workspace = os.path.realpath(workspace)
         self._lines = {resource.name for resource in resources if resource.kind == "command"}

@@ -487,3 +487,12 @@ def test_a_toml_task_does_not_load_yaml(desk: Desk) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("setting", "flag", "filters"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_the_output_filter_of_the_settings_and_of_the_flag(
+    desk: Desk, setting: bool, flag: bool, filters: bool
+) -> None:
+    assert desk.spec(prompt="hi", settings={"output_filter": setting}, no_rtk=flag).output_filter is filters

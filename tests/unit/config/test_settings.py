@@ -212,3 +212,13 @@ def test_a_sandbox_that_there_is_not(tmp_path: Path) -> None:
     in_file, in_variable = caught.value.faults
     assert "`sandbox.mode`" in in_file.message and "'on'" in in_file.message
     assert str(in_variable) == "REMIT_SANDBOX: expected required, auto or off, seen 'no'"
+
+
+def test_the_output_filter_can_be_turned_off(tmp_path: Path) -> None:
+    assert load_settings(environ(tmp_path)).output_filter
+    write(tmp_path, "[shell]\noutput_filter = false\n")
+    settings = load_settings(environ(tmp_path))
+    assert (settings.output_filter, str(settings.origin("shell.output_filter"))) == (
+        False,
+        f"{tmp_path / 'remit.toml'}:2",
+    )

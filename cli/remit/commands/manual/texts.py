@@ -263,7 +263,8 @@ FILES: tuple[tuple[str, str], ...] = (
         "`[context] compact` (false never sums up older turns) and `reserve` (what stays free of the context window: "
         'tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines commands as far as the '
         "machine lends itself to it and says what holds; `required` refuses a run where that is not all, `off` "
-        'confines nothing) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
+        "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
+        'does) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
