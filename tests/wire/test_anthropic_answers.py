@@ -41,6 +41,7 @@ def heard(*replies: Reply, messages: tuple[Message, ...] = (), **facts: Any) -> 
 def test_parts_in_order() -> None:
     answer = heard(speak.thinking("hm", ("c1", "t", '{"a":1}'), ("c2", "u", ""), signature="S", answer="Hi"))
     assert list(answer) == [
+        UsagePart(Usage(10, 1)),
         Delta(0, "thinking", "hm"),
         BlockPart(0, ThinkingBlock("hm", "S")),
         Delta(1, "text", "Hi"),
@@ -60,7 +61,6 @@ def test_parts_in_order() -> None:
     [
         ("end_turn", False, "end_turn"),
         ("stop_sequence", False, "end_turn"),
-        ("pause_turn", False, "end_turn"),
         ("tool_use", True, "tool_use"),
         ("tool_use", False, "end_turn"),
         ("end_turn", True, "tool_use"),
@@ -68,7 +68,6 @@ def test_parts_in_order() -> None:
         ("max_tokens", True, "max_tokens"),
         ("model_context_window_exceeded", False, "max_tokens"),
         ("refusal", False, "refusal"),
-        ("a_new_reason", False, "end_turn"),
     ],
 )
 def test_reasons_to_stop(reason: str, called: bool, expected: str) -> None:
@@ -95,12 +94,17 @@ def test_the_words_of_a_refusal_are_its_last_text() -> None:
             {"cache_read_input_tokens": 2, "cache_creation_input_tokens": 3},
             Usage(10, 5, 2, 3),
         ),
-        ({"input_tokens": -1}, {"output_tokens": -2}, Usage()),
+        ({"output_tokens": -1}, {"output_tokens": -2}, Usage(10, 0)),
     ],
 )
 def test_usage_is_what_was_told_last(first: dict[str, int], last: dict[str, int], expected: Usage) -> None:
     answer = heard(speak.stream(speak.start(**first), speak.text_block(0, "x"), speak.end(**last)))
-    assert answer.of(UsagePart) == [UsagePart(expected)]
+    assert isinstance(answer[0], UsagePart) and answer.usage() == expected
+
+
+def test_usage_of_which_only_the_answer_is_told_is_none() -> None:
+    assert heard(speak.stream(speak.text_block(0, "x"), speak.end(output_tokens=7))).of(UsagePart) == []
+    assert heard(speak.stream(speak.start(input_tokens=-1), speak.end())).of(UsagePart) == []
 
 
 def test_no_usage_is_invented() -> None:
@@ -143,9 +147,9 @@ def test_nothing_is_waited_for_after_the_end() -> None:
     assert heard(reply, silence_seconds=5.0, retry_seconds=0).blocks() == [TextBlock("x")]
 
 
-def test_an_end_without_a_reason_is_an_end() -> None:
+def test_an_end_without_a_reason_is_a_cut() -> None:
     answer = heard(speak.stream(speak.start(), speak.call_block(0, "c", "t", "{}"), {"type": "message_stop"}))
-    assert answer.fault is None and answer.stop() == "tool_use"
+    assert answer.fault is not None and answer.fault.kind == "cut" and answer.of(StopPart) == []
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,10 @@ def test_text_arrives_as_it_is_written() -> None:
     parts = list(answered(text("Hel", "lo")))
     assert parts == [
         Delta(0, "text", "Hel"),
+        UsagePart(Usage(10, 0)),
         Delta(0, "text", "lo"),
-        BlockPart(0, TextBlock("Hello")),
         UsagePart(Usage(10, 5)),
+        BlockPart(0, TextBlock("Hello")),
         StopPart("end_turn"),
     ]
 
@@ -199,7 +200,7 @@ def test_what_came_before_the_api_broke_off_is_never_a_whole_answer(reason: str,
         (usage(10, 5, cached=4, thoughts=20), Usage(6, 25, 4)),
         ({"promptTokenCount": 10, "toolUsePromptTokenCount": 3, "cachedContentTokenCount": 4}, Usage(9, 0, 4)),
         ({"promptTokenCount": 2, "cachedContentTokenCount": 9}, Usage(0, 0, 9)),
-        ({"promptTokenCount": -3, "candidatesTokenCount": None}, Usage()),
+        ({"promptTokenCount": -3, "candidatesTokenCount": 7}, Usage(99, 99)),
     ],
 )
 def test_usage_counts_cached_tokens_apart_and_thoughts_as_output(tokens: dict[str, Any], expected: Usage) -> None:

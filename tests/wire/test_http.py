@@ -122,10 +122,12 @@ def test_a_proxy_of_another_kind_is_refused_without_its_password() -> None:
     assert "socks5" in caught.value.what and "hunter2" not in str(caught.value) and "NO_PROXY" in caught.value.hint
 
 
-def test_a_query_in_the_address_stays_behind_the_path() -> None:
-    with ModelServer([text("ok")]) as server:
-        ask(opened("m", base_url=f"{server.url}?api-version=1"), request())
-        assert server.requests[0].path == "/v1/chat/completions?api-version=1"
+@pytest.mark.parametrize("end", ["?api-key=hunter2-0123456789", "/?k=hunter2", "#hunter2", "?"])
+def test_an_address_with_a_query_is_refused_without_showing_it(end: str) -> None:
+    with pytest.raises(PreflightFault) as caught:
+        by_name("openai/m", {"OPENAI_BASE_URL": f"http://user:p?w@host/v1{end}"})
+    assert caught.value.kind == "base_url" and "hunter2" not in str(caught.value) and "p?w" not in str(caught.value)
+    assert "`query` of [openai]" in caught.value.hint and "`api_key_env`" in caught.value.hint
 
 
 def test_credentials_in_the_address_are_sent_and_a_key_outranks_them() -> None:

@@ -265,6 +265,10 @@ def test_ten_thousand_calls_in_one_answer() -> None:
         ("model_length", False, "max_tokens"),
         ("content_filter", False, "refusal"),
         ("eos_token", False, "end_turn"),
+        ("STOP", False, "end_turn"),
+        ("COMPLETE", False, "end_turn"),
+        ("sensitive", False, "refusal"),
+        ("model_context_window_exceeded", False, "max_tokens"),
     ],
 )
 def test_reasons_to_stop(reason: str, called: bool, expected: str) -> None:
@@ -285,14 +289,17 @@ def test_a_refusal_is_text_and_a_reason() -> None:
         ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": None}, Usage(10, 5)),
         ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 4}, Usage(6, 5, 4)),
         (
-            {"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 5}},
-            Usage(1, 0, 4, 5),
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 2,
+                "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 5},
+            },
+            Usage(1, 2, 4, 5),
         ),
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, Usage(10, 5)),
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}, Usage(10, 30)),
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 0}, Usage(10, 5)),
-        ({"prompt_tokens": None, "completion_tokens": None}, Usage()),
-        ({"prompt_tokens": -3, "completion_tokens": -1}, Usage()),
+        ({"prompt_tokens": 10, "total_tokens": 40}, Usage(10, 30)),
         ({"prompt_tokens": 2, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(0, 1, 9)),
     ],
 )
@@ -301,8 +308,18 @@ def test_usage_counts_cached_tokens_apart(tokens: dict[str, Any], expected: Usag
 
 
 def test_the_last_usage_counts_and_none_is_invented() -> None:
-    assert heard(STOP, usage(1, 1), usage(7, 3)).usage() == Usage(7, 3)
+    assert heard(delta(), usage(1, 1), usage(7, 3), STOP).of(UsagePart) == [
+        UsagePart(Usage(1, 1)),
+        UsagePart(Usage(7, 3)),
+    ]
     assert heard(STOP).of(UsagePart) == []
+
+
+@pytest.mark.parametrize(
+    "tokens", [{}, {"prompt_tokens": 3}, {"completion_tokens": 3}, {"prompt_tokens": None, "completion_tokens": 1}]
+)
+def test_half_a_usage_is_none(tokens: dict[str, Any]) -> None:
+    assert heard(STOP, {"choices": [], "usage": tokens}).of(UsagePart) == []
 
 
 def test_a_server_that_does_not_stream_is_understood() -> None:
@@ -314,7 +331,7 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
     }
     whole = {
         "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
-        "usage": {"prompt_tokens": 3},
+        "usage": {"prompt_tokens": 3, "completion_tokens": 0},
     }
     raw = json.dumps(whole).encode()
     reply = Reply([raw[:30], raw[30:]], 200, {"content-type": "application/json; charset=utf-8"})

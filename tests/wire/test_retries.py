@@ -88,6 +88,18 @@ def test_a_failure_that_no_wait_mends_ends_at_once(speaker: Speaker, status: int
         (400, {"code": "content_filter"}, "refused"),
         (400, {"code": "model_not_found"}, "not_found"),
         (429, {"code": "insufficient_quota"}, "quota"),
+        (
+            400,
+            {
+                "type": "invalid_request_error",
+                "message": "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.",
+            },
+            "quota",
+        ),
+        (403, {"message": "Insufficient balance"}, "quota"),
+        (429, {"message": "Your account has insufficient funds"}, "quota"),
+        (429, {"message": "You exceeded your current quota, please check your plan and billing details."}, "quota"),
+        (403, {"message": "Request had insufficient authentication scopes."}, "auth"),
     ],
 )
 def test_words_that_say_more_than_the_status(status: int, error: dict[str, str], kind: str) -> None:
@@ -193,9 +205,32 @@ def test_a_hint_above_the_budget_ends_as_busy_with_the_reset_time(speaker: Speak
     assert slept.waits == [] and len(heard_requests) == 1
 
 
-def test_an_absurd_hint_is_a_year() -> None:
-    heard = heard_from(CHAT, [refusal(429, {"retry-after": "999999999999999"})])
-    assert isinstance(heard.fault, ProviderBusy) and heard.fault.reset_at == "2028-01-16T08:00:00Z"
+YEAR = 366 * 86400
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reset_at"), [(str(YEAR), "2028-01-16T08:00:00Z"), (str(YEAR + 1), ""), ("9" * 20, ""), ("9" * 400, "")]
+)
+def test_a_hint_of_any_length_is_never_sooner_and_an_absurd_one_is_no_date(seconds: str, reset_at: str) -> None:
+    slept = Slept()
+    heard = heard_from(CHAT, [refusal(429, {"retry-after": seconds}), text("never")], slept)
+    assert isinstance(heard.fault, ProviderBusy) and heard.fault.reset_at == reset_at
+    assert slept.waits == [] and len(heard_requests) == 1 and heard.fault.hint
+
+
+@pytest.mark.parametrize("seconds", ["1e9", "+5", "inf", "nan"])
+def test_a_hint_that_is_no_number_of_seconds_is_passed_over(seconds: str) -> None:
+    slept = Slept()
+    heard_from(CHAT, [refusal(429, {"retry-after": seconds}), text("ok")], slept)
+    assert slept.waits == [2.0]
+
+
+def test_the_hint_of_a_stream_that_fails_before_its_first_part_counts(speaker: Speaker) -> None:
+    slept = Slept()
+    failing = speaker.overloaded()
+    failing = failing._replace(headers={**failing.headers, "retry-after": "9"})
+    assert heard_from(speaker, [failing, speaker.say("ok")], slept).blocks() == OK
+    assert slept.waits == [9.0]
 
 
 def test_the_budget_itself_may_be_waited_and_not_a_second_more(speaker: Speaker) -> None:
@@ -210,6 +245,13 @@ def test_the_total_of_all_waits_is_bounded(speaker: Speaker) -> None:
     heard = heard_from(speaker, [speaker.refusal(503, {"retry-after": "100"})] * 9, slept, retry_seconds=250)
     assert slept.waits == [100.0, 100.0]
     assert isinstance(heard.fault, ProviderBusy) and heard.fault.reset_at == "2027-01-15T08:05:00Z"
+
+
+def test_words_of_a_spent_quota_that_will_be_filled_again_are_a_limit() -> None:
+    message = "You exceeded your current quota, please check your plan and billing details."
+    slept = Slept()
+    heard = heard_from(CHAT, [refusal(429, {"retry-after": "7"}, message), text("ok")], slept)
+    assert heard.blocks() == OK and slept.waits == [7.0]
 
 
 def test_without_a_budget_nothing_is_tried_again(speaker: Speaker) -> None:

@@ -106,6 +106,37 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
 _NO_SECRETS = "name a variable in `api_key_env`, or a program in `token_command`"
+_FRAMING = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that say how a request or its answer travels: wrong ones make neither readable."""
+
+_SECRET_WORD = re.compile(
+    r"(?:api|access|auth|client|private|secret|session|signing|subscription)?(?:key|token|auth|secret)"
+    r"|passwords?|passwd|pwd|passphrase|authorization|authentication|credentials?|bearer|cookies?|signature"
+)
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+_THINKING: dict[str, tuple[Thinking, ...]] = {
+    "openai": ("none", "effort"),
+    "openai-responses": ("none", "effort"),
+    "anthropic": ("none", "budget", "adaptive"),
+    "google": ("none", "budget", "level"),
+}
+"""How a model can be told to think in the words of each protocol."""
+
 _NO_SERVER: frozenset[str] = frozenset({"local", "scripted", "replay"})
 _WITHOUT_SERVER = frozenset({"display_name", "default_model", "purposes", "models"})
 
@@ -186,10 +217,11 @@ def _complaints(
     yield from _variables(keys)
     if keys.token_command is not UNSET and (message := command_fault(keys.token_command)):
         yield ("token_command",), f": {message}", "write a list of words, or quote as for a shell"
-    if isinstance(keys.auth_header, str) and not _HEADER.fullmatch(keys.auth_header):
-        yield ("auth_header",), ": not a name of a header", ""
+    if isinstance(keys.auth_header, str) and (message := _header_fault(keys.auth_header)):
+        yield ("auth_header",), f": {message}", ""
     yield from _sent(keys)
     yield from _models(keys, builtin.get(slug) == "local")
+    yield from _thinking(keys, builtin.get(slug, "") if keys.protocol is UNSET else str(keys.protocol))
 
 
 def _missing(table: dict[str, Any], slug: str, builtin: Collection[str]) -> Iterator[_Complaint]:
@@ -255,18 +287,40 @@ def _variables(keys: CommonKeys) -> Iterator[_Complaint]:
 
 def _sent(keys: CommonKeys) -> Iterator[_Complaint]:
     """What is wrong with headers and query."""
-    from remit.base.redact import is_secret_name
-
     for name, value in (keys.headers or {}).items():
-        if not _HEADER.fullmatch(name):
-            yield ("headers", name), ": not a name of a header", ""
-        elif is_secret_name(name):
-            yield ("headers", name), ": a header of this name holds a secret, and this file holds none", _NO_SECRETS
+        if message := _header_fault(name):
+            yield ("headers", name), f": {message}", ""
+        elif _is_secret(name):
+            hint = f"{_NO_SECRETS}, and write auth_header = {name!r} if the key goes there"
+            yield ("headers", name), ": a header of this name holds a secret, and this file holds none", hint
         elif not value.isascii() or not value.isprintable():
             yield ("headers", name), ": a header has only printable ASCII characters", ""
     for name in keys.query or {}:
-        if name.lower() == "key" or is_secret_name(name):
+        if _is_secret(name):
             yield ("query", name), ": a parameter of this name holds a secret, and this file holds none", _NO_SECRETS
+
+
+def _header_fault(name: str) -> str:
+    """Why no header of this name can be given, or ""."""
+    if not _HEADER.fullmatch(name):
+        return "not a name of a header"
+    framing = name.lower() in _FRAMING or name.lower().startswith("proxy-")
+    return "a header of this name says how the request travels, and is not yours to set" if framing else ""
+
+
+def _is_secret(name: str) -> bool:
+    """Whether one of the words of a name, such as `Ocp-Apim-Subscription-Key`, says that it holds a secret."""
+    from remit.base.redact import is_secret_name
+
+    return is_secret_name(name) or any(_SECRET_WORD.fullmatch(word.lower()) for word in _WORDS.findall(name))
+
+
+def _thinking(keys: CommonKeys, protocol: str) -> Iterator[_Complaint]:
+    words = _THINKING.get(protocol)
+    for index, model in enumerate(keys.models):
+        if words and isinstance(model.thinking, str) and model.thinking not in words:
+            message = f": {model.thinking!r} cannot be told in the protocol {protocol}"
+            yield ("models", index, "thinking"), message, f"one of {', '.join(words)}"
 
 
 def _models(keys: CommonKeys, local: bool) -> Iterator[_Complaint]:

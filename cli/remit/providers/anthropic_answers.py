@@ -12,10 +12,11 @@ from remit.base.messages import Part, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub_tree
 from remit.providers.assembly import Assembly, Kind, OpenBlock
 from remit.providers.failures import from_stream
+from remit.providers.figures import count_in
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import cut_off
+from remit.providers.wire import END_SECONDS, broken_off, cut_off
 
 
 class _Delta(msgspec.Struct):
@@ -29,17 +30,8 @@ class _Delta(msgspec.Struct):
     stop_details: Any = None
 
 
-class _Tokens(msgspec.Struct):
-    """Figures so far, None where nothing is said."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
 class _Message(msgspec.Struct):
-    usage: _Tokens | None = None
+    usage: Any = None
 
 
 class _Event(msgspec.Struct):
@@ -50,7 +42,7 @@ class _Event(msgspec.Struct):
     delta: _Delta | None = None
     content_block: dict[str, Any] | None = None
     message: _Message | None = None
-    usage: _Tokens | None = None
+    usage: Any = None
     error: Any = None
     content: list[dict[str, Any]] | None = None
     stop_reason: str | None = None
@@ -87,10 +79,17 @@ _KINDS: dict[Any, Kind] = {
 }
 
 _STOPS: dict[str, StopReason] = {
+    "end_turn": "end_turn",
+    "stop_sequence": "end_turn",
+    "tool_use": "end_turn",
     "max_tokens": "max_tokens",
     "model_context_window_exceeded": "max_tokens",
     "refusal": "refusal",
 }
+"""Every reason of an answer that has ended. One of `pause_turn` has not: the server would go on with a tool of
+its own, and none is asked for."""
+
+_FIGURES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 class MessagesDecoder:
@@ -98,11 +97,13 @@ class MessagesDecoder:
 
     def __init__(self, turn: int = 1, taken: Iterable[str] = ()) -> None:
         self.finished = False
+        self.end_seconds: float | None = None
         self._assembly = Assembly(turn, taken)
         self._kinds: dict[int, Kind] = {}
         self._blocks: dict[int, OpenBlock] = {}
         self._inputs: dict[int, Any] = {}
         self._tokens: dict[str, int] = {}
+        self._usage: Usage | None = None
         self._stop_reason = ""
 
     def feed(self, event: SseEvent) -> list[Part]:
@@ -129,18 +130,19 @@ class MessagesDecoder:
             self.finished = True
         elif kind == "message":
             self._take_whole(found)
-        return self._assembly.take()
+        return self._with_usage(self._assembly.take())
 
     def end(self) -> list[Part]:
-        if not (self._stop_reason or self.finished):
+        if not self._stop_reason and (self._assembly.blocks or not self.finished):
             raise cut_off("no stop reason came")
+        stop = _STOPS.get(self._stop_reason or "end_turn")
+        if stop is None:
+            raise broken_off(self._stop_reason)
         for index in sorted(self._kinds):
             self._stop(index)
-        parts = self._assembly.take()
-        if self._tokens:
-            parts.append(UsagePart(self._usage()))
-        parts.append(StopPart(_STOPS.get(self._stop_reason, "tool_use" if self._assembly.has_calls() else "end_turn")))
-        return parts
+        if stop == "end_turn" and self._assembly.has_calls():
+            stop = "tool_use"
+        return [*self._assembly.take(), StopPart(stop)]
 
     # -- blocks ------------------------------------------------------------------------------------
 
@@ -204,26 +206,26 @@ class MessagesDecoder:
         if not reason:
             return
         self._stop_reason = reason
+        self.end_seconds = END_SECONDS
         explanation = _text_of(details, "explanation") if isinstance(details, dict) else ""
         if reason == "refusal" and explanation:
             block = self._assembly.start("text")
             self._assembly.grow(block, explanation)
             self._assembly.close(block)
 
-    def _count(self, tokens: _Tokens | None) -> None:
+    def _count(self, told: Any) -> None:
         """Figures are totals so far: the last one of each counts."""
-        if tokens is not None:
-            told = msgspec.structs.asdict(tokens).items()
-            self._tokens.update((name, max(0, count)) for name, count in told if count is not None)
+        self._tokens |= {name: count for name in _FIGURES if (count := count_in(told, name)) is not None}
 
-    def _usage(self) -> Usage:
-        count = self._tokens.get
-        return Usage(
-            input=count("input_tokens", 0),
-            output=count("output_tokens", 0),
-            cache_read=count("cache_read_input_tokens", 0),
-            cache_write=count("cache_creation_input_tokens", 0),
-        )
+    def _with_usage(self, parts: list[Part]) -> list[Part]:
+        """These parts, and behind them the usage where it is news. What was asked has to be told for that:
+        an answer alone is the smaller part of what is paid for."""
+        if "input_tokens" in self._tokens:
+            usage = Usage(*(self._tokens.get(name, 0) for name in _FIGURES))
+            if usage != self._usage:
+                self._usage = usage
+                parts.append(UsagePart(usage))
+        return parts
 
 
 def _read(data: bytes) -> _Event:

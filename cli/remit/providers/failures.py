@@ -88,6 +88,16 @@ _OVERFLOW = re.compile(
 )
 _OVERFLOW_STATUSES = frozenset({400, 413, 422})
 
+_QUOTA = re.compile(
+    r"credit balance is too low|(?:insufficient|not enough) (?:account )?(?:balance|credits?|funds)"
+    r"|(?:run|ran) out of (?:credits?|funds)|no credits? (?:left|remaining)|requires more credits",
+    re.IGNORECASE,
+)
+# Google says this of a limit that ends in a minute too, and then tells when.
+_QUOTA_OR_RATE = re.compile(r"exceeded your current quota|check your plan and billing", re.IGNORECASE)
+_QUOTA_KINDS = frozenset({"", "bad_request", "auth", "rate_limited"})
+"""What servers without a word of their own for it call an account that is spent."""
+
 _ADVICE = {
     "bad_request": "the server does not take this request: check the model's name and what it can do",
     "context_overflow": "give the task less text, or a model with a larger context window",
@@ -138,11 +148,12 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes, now: flo
     if 300 <= status < 400:
         message = f"redirects to {headers.get('location', 'nowhere')!r}, which is not followed"
     hint = server_hint(status, headers, now)
+    hint = _retry_delay(error) if hint is None else hint
     return AttemptFailed(
-        kind,
+        _spent(kind, message, hint),
         f"HTTP {status}: {quote(message) or 'no message'}",
         status=status,
-        hint=_bounded(_retry_delay(error) if hint is None else hint),
+        hint=hint,
         final=headers.get("x-should-retry") == "false",
     )
 
@@ -156,12 +167,28 @@ def from_stream(error: Any) -> AttemptFailed:
         kind = "context_overflow"
     if not kind and status is not None:
         kind = _STATUS_KINDS.get(status, "overloaded" if status >= 500 else "bad_request")
+    hint = _retry_delay(error)
     return AttemptFailed(
-        kind or "overloaded",
+        _spent(kind, message, hint) or "overloaded",
         f"error in the stream: {quote(message) or 'no message'}",
         status=status,
-        hint=_bounded(_retry_delay(error)),
+        hint=hint,
     )
+
+
+def hinted(failure: Exception, headers: Mapping[str, str], now: float) -> Exception:
+    """The failure of a stream, with the hint of its headers where it is busy and tells none itself."""
+    if isinstance(failure, AttemptFailed) and failure.kind in _BUSY_KINDS and failure.hint is None:
+        failure.hint = server_hint(200, headers, now)
+    return failure
+
+
+def _spent(kind: str, message: str, hint: float | None) -> str:
+    """The kind, or `quota` where the message says so."""
+    if kind not in _QUOTA_KINDS:
+        return kind
+    said = _QUOTA.search(message) or (hint is None and _QUOTA_OR_RATE.search(message))
+    return "quota" if said else kind
 
 
 def quote(message: str) -> str:
@@ -221,7 +248,9 @@ def _kind_of(words: list[str]) -> str:
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_LONGEST_HINT_SECONDS = 366 * 86400.0
+LONGEST_HINT_SECONDS = 366 * 86400.0
+"""A longer wait is believed, but not told as the time when it ends: no calendar holds every number."""
+
 _SPENT = ("requests", "tokens")
 _SPENT_OF_ANTHROPIC = (*_SPENT, "input-tokens", "output-tokens")
 
@@ -246,13 +275,8 @@ def _retry_delay(error: Any) -> float | None:
     return next((wait for delay in delays if isinstance(delay, str) and (wait := _duration(delay)) is not None), None)
 
 
-def _bounded(hint: float | None) -> float | None:
-    # No calendar holds every number of seconds that a header can.
-    return None if hint is None else min(hint, _LONGEST_HINT_SECONDS)
-
-
 def _number(text: str | None) -> float | None:
-    if text is None or not re.fullmatch(r"\s*\d{1,15}(\.\d{1,9})?\s*", text, re.ASCII):
+    if text is None or not re.fullmatch(r"\s*\d+(\.\d+)?\s*", text, re.ASCII):
         return None
     return float(text)
 

@@ -14,12 +14,13 @@ from remit.base.text import scrub, scrub_tree
 from remit.providers.assembly import Assembly, Kind, OpenBlock
 from remit.providers.failures import AttemptFailed, from_stream
 from remit.providers.failures import quote as quote_message
+from remit.providers.figures import count_in
 from remit.providers.gemini_body import NO_THOUGHT, GeminiBody, KeptCall
 from remit.providers.opening import Opening
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import cut_off, open_wire
+from remit.providers.wire import END_SECONDS, cut_off, open_wire
 
 _VERSION = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?/?$")
 _COLLECTIONS = frozenset({"models", "tunedModels"})
@@ -90,33 +91,18 @@ class _Feedback(msgspec.Struct, rename="camel"):
     block_reason_message: str | None = None
 
 
-class _Tokens(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    tool_use_prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-
-    def usage(self) -> Usage:
-        cached = max(0, self.cached_content_token_count or 0)
-        # The prompt's count holds the cached tokens, that of the answer does not hold the thoughts.
-        asked = max(0, self.prompt_token_count or 0) + max(0, self.tool_use_prompt_token_count or 0)
-        return Usage(
-            input=max(0, asked - cached),
-            output=max(0, self.candidates_token_count or 0) + max(0, self.thoughts_token_count or 0),
-            cache_read=cached,
-        )
-
-
 class _Chunk(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate] | None = None
-    usage_metadata: _Tokens | None = None
+    usage_metadata: Any = None
     prompt_feedback: _Feedback | None = None
     error: Any = None
 
 
 # A server that does not know `alt=sse` sends all chunks as one JSON array.
 _chunks = EventReader(_Chunk | list[_Chunk], "Gemini generateContent")
+
+UNSURE_END_SECONDS = 5 * END_SECONDS
+"""How long the end may still take where every chunk had a finish reason so far: more of the answer may follow."""
 
 _UNSPECIFIED = frozenset({"FINISH_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED"})
 _STOPS: dict[str, StopReason] = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens", "CONTINUATION": "max_tokens"}
@@ -149,11 +135,14 @@ class GeminiDecoder:
     def __init__(self, turn: int = 1, taken: Iterable[str] = ()) -> None:
         # Some servers give every chunk a finish reason, so that only the end of the stream is the end.
         self.finished = False
+        self.end_seconds: float | None = None
         self._assembly = Assembly(turn, taken)
         self._open: OpenBlock | None = None
         self._runs: list[tuple[int, str]] = []
         self._run_start = 0
-        self._usage: Usage | None = None
+        self._usage: list[UsagePart] = []
+        self._told_usage: Usage | None = None
+        self._unfinished = False
         self._finish_reason = ""
         self._finish_message = ""
         self._blocked = ""
@@ -167,18 +156,16 @@ class GeminiDecoder:
             if chunk.error is not None:
                 raise from_stream(chunk.error)
             self._take(chunk)
-        return self._assembly.take()
+        parts: list[Part] = [*self._assembly.take(), *self._usage]
+        self._usage.clear()
+        return parts
 
     def end(self) -> list[Part]:
         if not (self._finish_reason or self._blocked):
             raise cut_off("no finish reason came")
         self._close_open()
         stop = self._stop_reason()
-        parts = self._assembly.take()
-        if self._usage is not None:
-            parts.append(UsagePart(self._usage))
-        parts.append(StopPart(stop))
-        return parts
+        return [*self._assembly.take(), StopPart(stop)]
 
     # -- why it stopped ----------------------------------------------------------------------------
 
@@ -210,8 +197,10 @@ class GeminiDecoder:
     # -- what it holds -----------------------------------------------------------------------------
 
     def _take(self, chunk: _Chunk) -> None:
-        if chunk.usage_metadata is not None:
-            self._usage = chunk.usage_metadata.usage()
+        usage = _usage_of(chunk.usage_metadata)
+        if usage is not None and usage != self._told_usage:
+            self._told_usage = usage
+            self._usage.append(UsagePart(usage))
         feedback = chunk.prompt_feedback
         if feedback is not None and feedback.block_reason and feedback.block_reason not in _UNSPECIFIED:
             told = (feedback.block_reason, quote_message(feedback.block_reason_message or ""))
@@ -227,6 +216,9 @@ class GeminiDecoder:
         if candidate.finish_reason and candidate.finish_reason not in _UNSPECIFIED:
             self._finish_reason = candidate.finish_reason
             self._finish_message = candidate.finish_message or ""
+            self.end_seconds = END_SECONDS if self._unfinished else UNSURE_END_SECONDS
+        else:
+            self._unfinished = True
 
     def _take_piece(self, piece: _Piece) -> None:
         if piece.function_call is not None:
@@ -294,6 +286,19 @@ class GeminiDecoder:
             block.opaque = to_json(self._runs).decode()
         self._assembly.close(block)
         self._open, self._runs, self._run_start = None, [], 0
+
+
+def _usage_of(told: Any) -> Usage | None:
+    """The usage, None where nothing tells what was asked. A count of zero is left out."""
+    asked = count_in(told, "promptTokenCount")
+    if asked is None:
+        return None
+    answered, thought, searched = (
+        count_in(told, name) or 0 for name in ("candidatesTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount")
+    )
+    cached = count_in(told, "cachedContentTokenCount") or 0
+    # The prompt's count holds the cached tokens, that of the answer does not hold the thoughts.
+    return Usage(max(0, asked + searched - cached), answered + thought, cached)
 
 
 new_decoder = GeminiDecoder

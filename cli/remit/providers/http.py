@@ -31,14 +31,15 @@ KEEP_ALIVE_SECONDS = 30.0
 class Response:
     """An answer whose body is read as it arrives. headers: names in lower case."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, words: Mapping[str, str]) -> None:
         self._response = response
+        self._words = words
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body, decompressed. Raises AttemptFailed."""
-        with typed_failures():
+        with typed_failures(self._words):
             async for chunk in self._response.aiter_bytes():
                 yield chunk
 
@@ -65,6 +66,7 @@ class HttpClient:
         self._proxy = proxy_url(self._parts, environ)
         self._connect_seconds = connect_seconds
         self._silence_seconds = silence_seconds
+        self._words = _words_of_failures(connect_seconds, silence_seconds)
         self._client: httpx.AsyncClient | None = None
 
     @asynccontextmanager
@@ -76,12 +78,12 @@ class HttpClient:
         if self._client is None:
             self._client = self._open_client()
         path, _, own_query = path.partition("?")
-        both = "&".join(filter(None, (self._parts.query, own_query, query)))
+        both = "&".join(filter(None, (own_query, query)))
         url = self._parts._replace(path=self._parts.path + path, query=both).geturl()
-        with typed_failures():
+        with typed_failures(self._words):
             async with self._client.stream("POST", url, content=body, headers=dict(headers)) as got:
                 try:
-                    yield Response(got)
+                    yield Response(got, self._words)
                 finally:
                     await got.aclose()
                     # A response and its stream hold each other, and with them the body of the request, which
@@ -130,7 +132,16 @@ def _trusting_nobody() -> ssl.SSLContext:
 
 
 def check_base_url(provider: str, base_url: str) -> None:
-    """Raises PreflightFault for what is no http or https address."""
+    """Raises PreflightFault for what is no http or https address, or has a query: that may hold a key, and
+    the address is shown in messages."""
+    mark = next((mark for mark in base_url if mark in "?#"), "")
+    if mark:
+        what = f"{provider}: the base URL holds a {mark}, and a base URL ends before that"
+        hint = (
+            f"leave out what follows the {mark}: parameters stand in `query` of [{provider}] in providers.toml, "
+            "and a key in the variable of `api_key_env`"
+        )
+        raise PreflightFault(what, hint=hint, kind="base_url")
     try:
         parts = urlsplit(base_url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -141,15 +152,32 @@ def check_base_url(provider: str, base_url: str) -> None:
         raise PreflightFault(what, hint="write it like http://127.0.0.1:8000/v1", kind="base_url")
 
 
+def _words_of_failures(connect_seconds: float, silence_seconds: float) -> dict[str, str]:
+    """What happened, by the name of the exception: most of them say nothing themselves."""
+    unconnected = f"the connection could not be made within {connect_seconds:g} s"
+    return {
+        "ConnectTimeout": unconnected,
+        "PoolTimeout": unconnected,
+        "ReadTimeout": f"the server sent nothing for {silence_seconds:g} s",
+        "WriteTimeout": f"the server took nothing of the request for {silence_seconds:g} s",
+        "ConnectError": "the connection could not be made",
+        "ReadError": "the connection broke while the answer was read",
+        "WriteError": "the connection broke while the request was sent",
+        "RemoteProtocolError": "the connection broke",
+        "ProxyError": "the proxy does not pass the request on",
+    }
+
+
 @contextmanager
-def typed_failures() -> Iterator[None]:
-    """Every way in which a connection fails, as AttemptFailed."""
+def typed_failures(words: Mapping[str, str]) -> Iterator[None]:
+    """Every way in which a connection fails, as AttemptFailed. words: what happened, by the exception's name."""
     httpx = load_httpx()
     try:
         yield
     except httpx.TransportError as problem:
         detail = quote(str(problem))
-        what = f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
+        name = type(problem).__name__
+        what = ": ".join(filter(None, (words.get(name, name), detail)))
         # No wait makes a certificate good.
         raise AttemptFailed("network", what, final="CERTIFICATE_VERIFY_FAILED" in detail) from problem
     except httpx.DecodingError as problem:

@@ -22,6 +22,7 @@ class Listener:
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Task[object] | None = None
         self._gave_up = False
+        self._ends = False
 
     async def __aenter__(self) -> Listener:
         return self
@@ -34,6 +35,14 @@ class Listener:
     def heard(self) -> None:
         """What has just come counts."""
         self._last = self._loop.time()
+
+    def expect_end(self, seconds: float) -> None:
+        """From now on a silence of `seconds` is the end of the stream."""
+        self._seconds, self._ends = min(seconds, self._seconds), True
+        self.heard()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._set_timer()
 
     async def next(self) -> bytes | None:
         """The next piece, None at the end. Raises AttemptFailed."""
@@ -50,6 +59,8 @@ class Listener:
         except asyncio.CancelledError:
             # As in asyncio.timeout: a silence only if nobody else wants the task to end.
             if self._gave_up and task.uncancel() <= wanted_to_end:
+                if self._ends:
+                    return None
                 message = f"the server sent nothing for {self._seconds:g} s"
                 raise AttemptFailed("network", message) from None
             raise

@@ -24,6 +24,16 @@ def host_of(opening: Opening) -> str:
     return (urlsplit(opening.base_url).hostname or "").lower()
 
 
+_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_NAME = 64
+
+
+def sound_name(tool: str) -> str:
+    """A name that the servers take back. Models make up names of tools too, and one such call in the
+    transcript would have every later request refused."""
+    return _FOREIGN.sub("_", tool)[:_MAX_NAME] or "_"
+
+
 class IdShape:
     """What a server takes as the id of a call. pattern: of all of it; length: of the ids that replace others."""
 

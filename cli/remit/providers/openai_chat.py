@@ -9,7 +9,7 @@ import msgspec
 
 from remit.base.messages import CallBlock, Effort, ImageBlock, Message, Part, Request, ToolSpec
 from remit.base.text import scrub
-from remit.providers.openai_account import EFFORTS, IdShape, host_of, openai_headers
+from remit.providers.openai_account import EFFORTS, IdShape, host_of, openai_headers, sound_name
 from remit.providers.openai_chat_decoder import ChatDecoder
 from remit.providers.openai_chat_reasoning import reasoning_fields
 from remit.providers.opening import Opening
@@ -34,7 +34,7 @@ class Dialect(msgspec.Struct, frozen=True):
     max_tokens: str = "max_tokens"
     asks_usage: bool = True
     routes_by_key: bool = False
-    call_ids: IdShape = IdShape(r".*", 40)
+    call_ids: IdShape = IdShape(r"[ -~]{1,64}", 40)
     demanded: dict[str, Any] = {}
     efforts: dict[Effort, dict[str, Any]] = msgspec.field(default_factory=_efforts)
     bridge: str = ""
@@ -42,7 +42,7 @@ class Dialect(msgspec.Struct, frozen=True):
 
 
 # Reasoning models refuse the name of the limit that every other server knows.
-_OPENAI = Dialect(max_tokens="max_completion_tokens", routes_by_key=True, call_ids=IdShape(r".{1,40}", 40))
+_OPENAI = Dialect(max_tokens="max_completion_tokens", routes_by_key=True, call_ids=IdShape(r"[ -~]{1,40}", 40))
 
 DIALECTS: dict[str, Dialect] = {
     "api.openai.com": _OPENAI,
@@ -174,5 +174,5 @@ def _ends_in_results(message: Message | None) -> bool:
 
 
 def _call(call: CallBlock, dialect: Dialect) -> dict[str, Any]:
-    function = {"name": call.tool, "arguments": sound_arguments(call)}
+    function = {"name": sound_name(call.tool), "arguments": sound_arguments(call)}
     return {"id": dialect.call_ids.fit(call.id), "type": "function", "function": function}

@@ -11,11 +11,12 @@ from remit.base.messages import Part, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub
 from remit.providers.assembly import Assembly, Kind, OpenBlock
 from remit.providers.failures import from_stream
+from remit.providers.figures import count_in
 from remit.providers.openai_chat_reasoning import Kept, merge_details
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import cut_off
+from remit.providers.wire import END_SECONDS, broken_off, cut_off
 
 
 class _Function(msgspec.Struct):
@@ -47,36 +48,10 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-class _Tokens(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-    def usage(self) -> Usage:
-        details = self.prompt_tokens_details or _Details()
-        prompt = max(0, self.prompt_tokens or 0)
-        read = max(0, details.cached_tokens or self.prompt_cache_hit_tokens or 0)
-        written = max(0, details.cache_write_tokens or 0)
-        # Some servers count reasoning in the total alone.
-        output = max(0, self.completion_tokens or 0, (self.total_tokens or 0) - prompt)
-        return Usage(max(0, prompt - read - written), output, read, written)
-
-
-class _Groq(msgspec.Struct):
-    usage: _Tokens | None = None
-
-
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Tokens | None = None
-    x_groq: _Groq | None = None
+    usage: Any = None
+    x_groq: Any = None
     error: Any = None
 
 
@@ -85,12 +60,25 @@ _chunks = EventReader(_Chunk, _PROTOCOL)
 _anything = EventReader(Any, _PROTOCOL)
 
 _STOPS: dict[str, StopReason] = {
+    "stop": "end_turn",
+    "tool_calls": "end_turn",
+    "function_call": "end_turn",
+    "tool_use": "end_turn",
+    "end_turn": "end_turn",
+    "eos": "end_turn",
+    "eos_token": "end_turn",
+    "stop_sequence": "end_turn",
+    "complete": "end_turn",
     "length": "max_tokens",
     "max_tokens": "max_tokens",
     "model_length": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
     "content_filter": "refusal",
+    "safety": "refusal",
+    "sensitive": "refusal",
 }
-_FAILURES = frozenset({"error", "insufficient_system_resource"})
+"""Every word of a server for an answer that it ended itself, in lower case. All others, such as `abort`, `error`
+and `network_error`, are told of answers that broke off."""
 
 
 class ChatDecoder:
@@ -98,6 +86,7 @@ class ChatDecoder:
 
     def __init__(self, turn: int = 1, taken: Iterable[str] = ()) -> None:
         self.finished = False
+        self.end_seconds: float | None = None
         self._assembly = Assembly(turn, taken)
         self._calls_by_index: dict[int, OpenBlock] = {}
         self._calls_by_wire_id: dict[str, OpenBlock] = {}
@@ -116,38 +105,42 @@ class ChatDecoder:
         chunk = _chunks.read(data)
         if event.name == "error" or chunk.error is not None:
             raise from_stream(chunk.error if chunk.error is not None else _anything.read(data))
-        tokens = chunk.usage or (chunk.x_groq and chunk.x_groq.usage)
-        if tokens is not None:
-            self._usage = tokens.usage()
         for choice in chunk.choices or ():
             if not choice.index:
                 self._take(choice)
-        return self._assembly.take()
-
-    def end(self) -> list[Part]:
-        if not (self._finish_reason or self.finished):
-            raise cut_off("no finish reason came")
-        if self._finish_reason in _FAILURES:
-            raise from_stream({"message": f"the answer ended with {self._finish_reason!r}"})
-        self._keep_details()
-        self._assembly.close_all()
         parts = self._assembly.take()
-        if self._usage is not None:
-            parts.append(UsagePart(self._usage))
-        parts.append(StopPart(self._stop_reason()))
+        usage = _usage_in(chunk)
+        if usage is not None:
+            if usage != self._usage:
+                self._usage = usage
+                parts.append(UsagePart(usage))
+            # What all of the answer took is told last.
+            self.finished = bool(self._finish_reason) and not chunk.choices
         return parts
 
+    def end(self) -> list[Part]:
+        if not self._finish_reason and (self._assembly.blocks or not self.finished):
+            raise cut_off("no finish reason came")
+        stop = self._stop_reason()
+        self._keep_details()
+        self._assembly.close_all()
+        return [*self._assembly.take(), StopPart(stop)]
+
     def _stop_reason(self) -> StopReason:
+        """Raises AttemptFailed for an answer that broke off."""
+        stop = _STOPS.get((self._finish_reason or "stop").lower())
+        if stop is None:
+            raise broken_off(self._finish_reason)
         if self._refused:
             return "refusal"
         # Several servers end an answer that calls tools with a plain "stop".
-        calls = self._assembly.has_calls()
-        return _STOPS.get(self._finish_reason, "tool_use" if calls else "end_turn")
+        return "tool_use" if stop == "end_turn" and self._assembly.has_calls() else stop
 
     def _take(self, choice: _Choice) -> None:
         piece = choice.delta or choice.message
         if choice.finish_reason:
             self._finish_reason = choice.finish_reason
+            self.end_seconds = END_SECONDS
         if piece is None:
             return
         if piece.reasoning_details:
@@ -223,6 +216,21 @@ class ChatDecoder:
         if blocks and blocks[-1].kind != "call" and not (blocks[-1].kind == "thinking" and self._details):
             self._assembly.close(blocks[-1])
         return self._assembly.start(kind)
+
+
+def _usage_in(chunk: _Chunk) -> Usage | None:
+    """The usage that a chunk tells, None where it does not tell both sides of it."""
+    told = chunk.usage or (chunk.x_groq.get("usage") if isinstance(chunk.x_groq, dict) else None)
+    if not isinstance(told, dict):
+        return None
+    prompt, output, total = (count_in(told, f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    if prompt is None or (output is None and total is None):
+        return None
+    details = told.get("prompt_tokens_details")
+    read = count_in(details, "cached_tokens") or count_in(told, "prompt_cache_hit_tokens") or 0
+    written = count_in(details, "cache_write_tokens") or 0
+    # Some servers count reasoning in the total alone.
+    return Usage(max(0, prompt - read - written), max(output or 0, (total or 0) - prompt), read, written)
 
 
 def _text_of(value: Any) -> str:

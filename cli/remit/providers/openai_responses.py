@@ -19,7 +19,7 @@ from remit.base.messages import (
     ToolSpec,
 )
 from remit.base.text import scrub
-from remit.providers.openai_account import EFFORTS, IdShape, openai_headers
+from remit.providers.openai_account import EFFORTS, IdShape, openai_headers, sound_name
 from remit.providers.openai_responses_decoder import ResponsesDecoder
 from remit.providers.opening import Opening
 from remit.providers.transcript import Transcript, results_of, sound_arguments, to_json
@@ -138,8 +138,8 @@ def _answer(message: Message, own: bool) -> list[dict[str, Any]]:
 
 def _item(block: Any, own: bool) -> dict[str, Any] | None:
     if isinstance(block, CallBlock):
-        fields = {"call_id": _CALL_IDS.fit(block.id), "name": block.tool, "arguments": sound_arguments(block)}
-        return {"type": "function_call", **fields}
+        fields = {"call_id": _CALL_IDS.fit(block.id), "name": sound_name(block.tool)}
+        return {"type": "function_call", **fields, "arguments": sound_arguments(block)}
     kept = _kept(block.opaque) if own and isinstance(block, (TextBlock, ThinkingBlock)) else {}
     if isinstance(block, TextBlock) and block.text:
         phase = {"phase": kept["phase"]} if "phase" in kept else {}

@@ -11,10 +11,11 @@ from remit.base.messages import Part, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub, scrub_tree
 from remit.providers.assembly import Assembly, Kind, OpenBlock
 from remit.providers.failures import from_stream
+from remit.providers.figures import count_in
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import cut_off
+from remit.providers.wire import broken_off, cut_off
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -26,23 +27,7 @@ class _Event(msgspec.Struct, gc=False):
     summary_index: int | None = None
     delta: Any = None
     item: Any = None
-
-
-class _InputDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-
-class _Tokens(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: _InputDetails | None = None
-
-    def usage(self) -> Usage:
-        details = self.input_tokens_details or _InputDetails()
-        read, written = max(0, details.cached_tokens or 0), max(0, details.cache_write_tokens or 0)
-        fresh = max(0, (self.input_tokens or 0) - read - written)
-        return Usage(fresh, max(0, self.output_tokens or 0), read, written)
+    response: Any = None
 
 
 class _Incomplete(msgspec.Struct):
@@ -52,7 +37,7 @@ class _Incomplete(msgspec.Struct):
 class _Response(msgspec.Struct):
     status: str | None = None
     output: list[Any] | None = None
-    usage: _Tokens | None = None
+    usage: Any = None
     error: Any = None
     incomplete_details: _Incomplete | None = None
 
@@ -94,7 +79,12 @@ _responses = EventReader(_Response, _PROTOCOL)
 _failures = EventReader(_Failure, _PROTOCOL)
 _items = EventReader(_Item, _PROTOCOL)
 
-_ENDS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
+_ENDS = {f"response.{status}": status for status in ("completed", "incomplete", "failed", "cancelled")}
+"""The status that an event tells, should the response in it tell none."""
+
+_BEGUN = frozenset({"", "queued", "in_progress"})
+"""The status of a response that goes on."""
+
 _DELTAS: dict[str | None, Kind] = {
     "response.output_text.delta": "text",
     "response.refusal.delta": "text",
@@ -103,8 +93,8 @@ _DELTAS: dict[str | None, Kind] = {
     "response.reasoning_text.delta": "thinking",
 }
 
-# Every other reason to be incomplete is a limit too.
-_INCOMPLETE: dict[str | None, StopReason] = {"content_filter": "refusal"}
+_INCOMPLETE: dict[str | None, StopReason] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+"""Every reason for which a response may be incomplete and have ended all the same."""
 
 _BETWEEN_SUMMARIES = "\n\n"
 
@@ -114,12 +104,13 @@ class ResponsesDecoder:
 
     def __init__(self, turn: int = 1, taken: Iterable[str] = ()) -> None:
         self.finished = False
+        self.end_seconds: float | None = None
         self._assembly = Assembly(turn, taken)
         # By the place of an item in the answer and, of a message, of the content in it.
         self._blocks: dict[tuple[int | None, int | None], OpenBlock] = {}
         self._places: dict[int | None, tuple[int | None, int | None]] = {}
         self._done: set[int | None] = set()
-        self._usage: Usage | None = None
+        self._usage: list[UsagePart] = []
         self._refused = False
         self._status = ""
         self._stop: StopReason | None = None
@@ -143,38 +134,53 @@ class ResponsesDecoder:
             raise from_stream(failure.error or {"code": failure.code, "message": failure.message})
         elif told.type is None:
             response = _responses.read(data)
-            self._end(response, response.status or "")
-        return self._assembly.take()
-
-    def end(self) -> list[Part]:
-        if not self.finished:
-            raise cut_off(f"the response is {self._status}" if self._status else "no end of the response came")
-        self._assembly.close_all()
-        parts = self._assembly.take()
-        if self._usage is not None:
-            parts.append(UsagePart(self._usage))
-        parts.append(StopPart(self._stop_reason()))
+            self._end(response, "")
+        elif told.response is not None:
+            self._count(told.response.get("usage") if isinstance(told.response, dict) else None)
+        parts: list[Part] = [*self._assembly.take(), *self._usage]
+        self._usage.clear()
         return parts
 
-    def _stop_reason(self) -> StopReason:
+    def end(self) -> list[Part]:
+        if self._status in _BEGUN:
+            raise cut_off(f"the response is {self._status}" if self._status else "no end of the response came")
+        if self._stop is None:
+            raise broken_off(self._status)
+        self._assembly.close_all()
+        return [*self._assembly.take(), StopPart(self._stop_reason(self._stop))]
+
+    def _stop_reason(self, stop: StopReason) -> StopReason:
         if self._refused:
             return "refusal"
-        return self._stop or ("tool_use" if self._assembly.has_calls() else "end_turn")
+        return "tool_use" if stop == "end_turn" and self._assembly.has_calls() else stop
+
+    def _count(self, told: Any) -> None:
+        """Usage counts where both sides of it are told."""
+        asked, output = count_in(told, "input_tokens"), count_in(told, "output_tokens")
+        if asked is None or output is None:
+            return
+        details = told.get("input_tokens_details")
+        read, written = count_in(details, "cached_tokens") or 0, count_in(details, "cache_write_tokens") or 0
+        self._usage.append(UsagePart(Usage(max(0, asked - read - written), output, read, written)))
 
     def _end(self, response: _Response, status: str) -> None:
+        """status: the one that the event stands for."""
+        status = response.status or status
         if response.error is not None or status == "failed":
             raise from_stream(response.error or {"message": "the response failed"})
-        if response.usage is not None:
-            self._usage = response.usage.usage()
+        self._count(response.usage)
         if not self._done:
             for place, item in enumerate(response.output or ()):
                 self._finish(place, item)
-        if status == "incomplete":
+        if status == "completed":
+            self._stop = "end_turn"
+        elif status == "incomplete":
             details = response.incomplete_details or _Incomplete()
-            self._stop = _INCOMPLETE.get(details.reason, "max_tokens")
+            self._stop = _INCOMPLETE.get(details.reason)
+            status = f"incomplete: {details.reason}" if details.reason else status
         # A server that does not stream may also answer with a response that has only begun.
         self._status = status
-        self.finished = status in ("completed", "incomplete")
+        self.finished = status not in _BEGUN
 
     # -- blocks ------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
@@ -16,7 +17,8 @@ from remit.base.errors import PreflightFault, ProviderFault
 from remit.base.messages import BlockPart, Delta, Part, RetryPart
 from remit.base.redact import Redactor
 from remit.providers.bodies import events_of, reader_for
-from remit.providers.failures import AttemptFailed, from_response
+from remit.providers.failures import LONGEST_HINT_SECONDS, AttemptFailed, from_response, hinted
+from remit.providers.failures import quote as quote_message
 from remit.providers.http import HttpClient, Response, check_base_url
 from remit.providers.listener import Listener
 from remit.providers.opening import Opening
@@ -30,6 +32,10 @@ FIRST_WAIT_SECONDS = 2.0
 LONGEST_WAIT_SECONDS = 30.0
 JITTER = 0.25
 
+END_SECONDS = 2.0
+"""How long a stream may go on without a word once its model has said why it stopped. Usage and the end mark
+come right after that; some servers send neither and leave the connection open."""
+
 _ERROR_BODY_BYTES = 64 * 1024
 _DRAIN_SECONDS = 0.25
 _KEEP_ALIVES = frozenset({"ping", "keepalive"})
@@ -39,7 +45,8 @@ _KEEP_ALIVES = frozenset({"ping", "keepalive"})
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A model API. base_url: scheme, host and path prefix, no slash at the end. query: of every request,
     encoded. key "": none is sent. key_source: where it came from, for messages. renew_key: fetches
-    another key when this one is no longer taken (blocking). environ: names the proxies."""
+    another key when this one is no longer taken (blocking). environ: names the proxies. secrets: what else
+    no message shows."""
 
     provider: str
     base_url: str
@@ -51,6 +58,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     key_source: str = "none"
     renew_key: Callable[[], str] | None = None
     environ: Mapping[str, str] = {}
+    secrets: list[str] = []
+
+
+_LIKE_A_KEY = re.compile(r"(?=[A-Za-z0-9_]*[0-9])(?=[0-9_]*[A-Za-z])[A-Za-z0-9_]{20,}")
+"""Letters and digits in a row for longer than any word or version. Names of features are cut by dashes."""
 
 
 def open_wire(
@@ -79,6 +91,7 @@ def open_wire(
         base_url=opening.base_url,
         headers=fixed,
         query=urlencode(model.query, quote_via=quote),
+        secrets=[value for value in (*model.headers.values(), *model.query.values()) if _LIKE_A_KEY.search(value)],
         key_header=name,
         key_prefix=prefix,
         key=credential.value,
@@ -109,6 +122,9 @@ class Decoder(Protocol):
     finished: bool
     """Nothing that matters comes after this."""
 
+    end_seconds: float | None
+    """Since the model said why it stopped: a silence of so many seconds is the end. None before that."""
+
     def feed(self, event: SseEvent) -> Sequence[Part]:
         """The parts that this event completes. Raises AttemptFailed for an error told in the stream,
         ProviderFault(malformed) for what is not the protocol."""
@@ -124,9 +140,14 @@ def cut_off(detail: str) -> AttemptFailed:
     return AttemptFailed("network", f"the connection ended before the answer did: {detail}")
 
 
+def broken_off(word: str) -> AttemptFailed:
+    """An answer that its server gave up. word: of the server, for why it stopped."""
+    return AttemptFailed("overloaded", f"the server broke the answer off: it ended with {quote_message(word)!r}")
+
+
 class Wire:
     """Asks one endpoint. A request that fails before its first part is tried again while attempts and
-    `retry_seconds` (counted from the first failure) last."""
+    `retry_seconds` last: neither the waits since the first failure nor all attempts together take longer."""
 
     def __init__(
         self,
@@ -143,7 +164,7 @@ class Wire:
         self._timing = timing or Timing()
         self._silence_seconds = silence_seconds
         self._key = endpoint.key
-        self._keys = [endpoint.key]
+        self._keys = [endpoint.key, *endpoint.secrets]
         self._redact = Redactor(self._keys)
         self._client = HttpClient(
             endpoint.base_url,
@@ -175,6 +196,7 @@ class Wire:
         server told it) and ProviderFault (auth, quota, bad_request, not_found, context_overflow,
         refused, malformed, network; `cut` once a part has been given)."""
         retries, first_failure, begun, renewed = 0, 0.0, False, False
+        asked = self._timing.monotonic()
         while True:
             try:
                 async with aclosing(self._attempt(path, body, decoder())) as batches:
@@ -186,13 +208,15 @@ class Wire:
             except AttemptFailed as problem:
                 failed = problem
             except ProviderFault as fault:
-                fault.what = self._redact.text(fault.what)
-                raise
+                if not (begun and fault.kind == "malformed"):
+                    fault.what = self._redact.text(fault.what)
+                    raise
+                failed = AttemptFailed("malformed", fault.what)
             if begun:
                 raise self._broken(failed) from None
             now = self._timing.monotonic()
             first_failure = first_failure if retries else now
-            delay = self._delay(failed, retries, now - first_failure)
+            delay = self._delay(failed, retries, now - first_failure, now - asked)
             if failed.kind == "auth" and not renewed and await self._renew_key():
                 renewed, delay = True, 0.0
             if delay is None:
@@ -222,17 +246,20 @@ class Wire:
 
     # -- trying again ------------------------------------------------------------------------------
 
-    def _delay(self, failed: AttemptFailed, retries: int, elapsed: float) -> float | None:
-        """Seconds to wait before the next attempt; None when there is none."""
+    def _delay(self, failed: AttemptFailed, retries: int, elapsed: float, asking: float) -> float | None:
+        """Seconds to wait before the next attempt; None when there is none. elapsed: since the first
+        failure. asking: since the first attempt, which a silent server alone can make too long."""
         if not failed.retryable or retries >= MAX_ATTEMPTS - 1:
             return None
         backoff = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2**retries)
         # The server's hint is a floor: a tiny one must not burn all attempts in a moment.
         delay = max(failed.hint or 0.0, backoff * (1 - JITTER * self._timing.chance()))
-        return delay if elapsed + delay <= self._retry_seconds else None
+        return delay if max(asking, elapsed + delay) <= self._retry_seconds else None
 
     def _given_up(self, failed: AttemptFailed, retries: int) -> ProviderFault:
-        reset_at = "" if failed.hint is None else _iso(self._timing.now() + failed.hint)
+        # A hint that long is no plan of the server's.
+        told = failed.hint is not None and failed.hint <= LONGEST_HINT_SECONDS
+        reset_at = _iso(self._timing.now() + (failed.hint or 0.0)) if told else ""
         advice = self._redact.text(self._advice(failed, reset_at))
         fault = failed.fault(self._endpoint.provider, reset_at=reset_at, advice=advice)
         tries = f" (tried {retries + 1} times)" if retries else ""
@@ -249,7 +276,8 @@ class Wire:
         return "run it again later" if failed.retryable else ""
 
     def _broken(self, failed: AttemptFailed) -> ProviderFault:
-        if not failed.retryable:
+        # Events were understood until this one: it is the line that garbled it.
+        if not failed.retryable and failed.kind != "malformed":
             return self._given_up(failed, 0)
         what = self._redact.text(f"{self._endpoint.provider}: the answer broke off: {failed.message}")
         return ProviderFault(what, kind="cut", hint="`remit resume` goes on from there")
@@ -264,6 +292,7 @@ class Wire:
                 raise await self._refusal(response)
             reader = reader_for(response)
             async with Listener(response.chunks(), self._silence_seconds) as listener:
+                end_seconds = None
                 while not decoder.finished:
                     chunk = await listener.next()
                     events = events_of(reader, chunk)
@@ -273,9 +302,12 @@ class Wire:
                     if parts:
                         yield parts
                     if failure is not None:
-                        raise failure
+                        raise hinted(failure, response.headers, self._timing.now())
                     if chunk is None:
                         break
+                    if decoder.end_seconds != end_seconds:
+                        end_seconds = decoder.end_seconds
+                        listener.expect_end(end_seconds or 0.0)
                 if decoder.finished:
                     await listener.drain(_DRAIN_SECONDS)
         yield _ended(decoder)

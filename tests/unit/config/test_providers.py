@@ -34,7 +34,7 @@ max_output_tokens = 32_000
 output_in_window = false
 vision = true
 pdf = false
-thinking = "effort"
+thinking = "adaptive"
 cache_breakpoints = true
 price = {input = 3, output = 15.0, cache_read = 0.3, cache_write = 3.75, tiers = [
   {above = 500_000, input = 9.0, output = 30.0, cache_read = 0.9, cache_write = 9.5},
@@ -77,7 +77,7 @@ def test_every_key_of_a_custom_provider(tmp_path: Path) -> None:
         output_in_window=False,
         vision=True,
         pdf=False,
-        thinking="effort",
+        thinking="adaptive",
         cache_breakpoints=True,
         price=Price(3.0, 15.0, 0.3, 3.75, (PriceTier(200_000, 6.0, 22.5), PriceTier(500_000, 9.0, 30.0, 0.9, 9.5))),
     )
@@ -321,9 +321,11 @@ FAULTS: list[tuple[str, list[str]]] = [
         "version = 1\n[openai]\nheaders = {Authorization = 'a', x-api-key = 'b', 'a b' = 'c', x = \"d\\n\"}\n",
         [
             "3: `openai.headers.Authorization`: a header of this name holds a secret, and this file holds none "
-            "(name a variable in `api_key_env`, or a program in `token_command`)",
+            "(name a variable in `api_key_env`, or a program in `token_command`, and write auth_header = "
+            "'Authorization' if the key goes there)",
             "3: `openai.headers.x-api-key`: a header of this name holds a secret, and this file holds none "
-            "(name a variable in `api_key_env`, or a program in `token_command`)",
+            "(name a variable in `api_key_env`, or a program in `token_command`, and write auth_header = "
+            "'x-api-key' if the key goes there)",
             "3: `openai.headers.'a b'`: not a name of a header",
             "3: `openai.headers.x`: a header has only printable ASCII characters",
         ],
@@ -406,6 +408,70 @@ FAULTS: list[tuple[str, list[str]]] = [
 @pytest.mark.parametrize(("text", "faults"), FAULTS, ids=range(len(FAULTS)))
 def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, faults: list[str]) -> None:
     assert faults_of(tmp_path, text) == faults
+
+
+FRAMING = "accept-encoding connection content-encoding content-length Content-Type expect HOST keep-alive"
+FRAMING += " proxy-authorization Proxy-Connection TE trailer Transfer-Encoding upgrade"
+
+
+@pytest.mark.parametrize("name", FRAMING.split())
+@pytest.mark.parametrize("line", ["headers = {{{} = 'x'}}", "auth_header = '{}'"])
+def test_headers_that_frame_the_request_are_not_the_users(tmp_path: Path, name: str, line: str) -> None:
+    [fault] = faults_of(tmp_path, f"version = 1\n[openai]\n{line.format(name)}\n")
+    assert "a header of this name says how the request travels, and is not yours to set" in fault
+
+
+SECRETS = "Ocp-Apim-Subscription-Key x-api-key api-key apikey X-ApiKey-2 authorization cookie x-auth-token x-key-id"
+SECRETS += " X-Secret-Of-Mine password-for-x Authentication clientSecret x_access_token accessKey"
+
+
+@pytest.mark.parametrize("name", SECRETS.split())
+def test_a_header_or_parameter_with_the_name_of_a_secret_is_refused(tmp_path: Path, name: str) -> None:
+    for table in ("headers", "query"):
+        [fault] = faults_of(tmp_path, f"version = 1\n[openai]\n{table} = {{{name} = 'hunter2'}}\n")
+        assert f"`openai.{table}.{name}`" in fault and "holds a secret" in fault and "hunter2" not in fault
+        assert "`api_key_env`" in fault and ("auth_header" in fault) == (table == "headers")
+
+
+OPEN = (
+    "x-team anthropic-beta OpenAI-Organization x-max-tokens x-author http-referer x-title x-monkey user-agent x-route"
+)
+
+
+@pytest.mark.parametrize("name", OPEN.split())
+def test_a_header_with_any_other_name_is_sent(tmp_path: Path, name: str) -> None:
+    text = f"version = 1\n[openai]\nheaders = {{{name} = 'a'}}\n"
+    assert load(tmp_path, text).provider("openai").headers == {name: "a"}
+
+
+THINKING = {
+    "openai": {"none", "effort"},
+    "openai-responses": {"none", "effort"},
+    "anthropic": {"none", "budget", "adaptive"},
+    "google": {"none", "budget", "level"},
+}
+
+
+@pytest.mark.parametrize("protocol", THINKING)
+@pytest.mark.parametrize("word", ["none", "budget", "adaptive", "effort", "level"])
+def test_how_to_think_is_told_in_words_of_the_protocol(tmp_path: Path, protocol: str, word: str) -> None:
+    known = f'version = 1\n[b]\nprotocol = "{protocol}"\nbase_url = "http://h"\n'
+    text = f'{known}[[b.models]]\nid = "m"\nthinking = "{word}"\n'
+    if word in THINKING[protocol]:
+        assert load(tmp_path, text).model("b/m").thinking == word
+    else:
+        [fault] = faults_of(tmp_path, text)
+        assert fault.startswith(
+            f"7: `b.models[0].thinking`: '{word}' cannot be told in the protocol {protocol} (one of "
+        )
+
+
+def test_a_built_in_provider_has_its_words_to_think(tmp_path: Path) -> None:
+    text = "version = 1\n[[{}.models]]\nid = 'm'\nthinking = 'adaptive'\n"
+    assert load(tmp_path, text.format("anthropic")).model("anthropic/m").thinking == "adaptive"
+    assert "the protocol openai-responses" in faults_of(tmp_path, text.format("openai"))[0]
+    for model in load_providers("/nonexistent").models():
+        assert (model.thinking or "none") in THINKING.get(model.protocol, {"none"}), model.id
 
 
 def test_the_faults_of_all_providers_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
