@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -161,6 +162,36 @@ def test_what_another_model_thought_and_sealed_is_not_sent(speaker: Speaker) -> 
         raw = received.raw.decode()
         assert "deep thought" not in raw and sealed("deep thought") not in raw and sealed("c1") not in raw
         assert "I look." in raw and "seen" in raw and len(said_before(speaker, received)) >= 3
+
+
+ODD = ["", "a\x00/b", "c\u00e9", "i" * 5000, "\ud800", "line\nline", " ", "functions.look:0"]
+ID_KEYS, NAME_KEYS = {"id", "call_id", "tool_call_id", "tool_use_id"}, {"name"}
+
+
+def values_under(keys: set[str], value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [found for each in value for found in values_under(keys, each)]
+    if not isinstance(value, dict):
+        return []
+    own = [each for key, each in value.items() if key in keys]
+    return own + [found for each in value.values() for found in values_under(keys, each)]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_ids_and_names_of_calls_go_back_in_a_form_that_every_server_takes(speaker: Speaker, odd: str) -> None:
+    call = Message("assistant", (CallBlock(odd, odd, "{}"), CallBlock("c2", "look", "{}")), speaker.origin)
+    results = Message("user", (ResultBlock(odd, "seen"), ResultBlock("c2", "seen")))
+    entries = said_before(speaker, asked(speaker, user("hi"), call, results))
+    names = values_under(NAME_KEYS, entries)
+    assert "look" in names and len(set(names)) == 2
+    assert all(re.fullmatch(r"[A-Za-z0-9_.:-]{1,128}", name) for name in names)
+    ids = values_under(ID_KEYS, entries)
+    # This API is told of calls by their order, unless it gave an id itself.
+    assert len(ids) == (0 if speaker.protocol == "google" else 4)
+    # Nor does every API bound how long an id may be.
+    longest = 5000 if speaker.protocol == "anthropic" else 64
+    assert all(re.fullmatch(r"[!-~]+", each) and len(each) <= longest for each in ids)
+    assert all(ids.count(each) == 2 for each in ids)
 
 
 # -- the prefix --------------------------------------------------------------------------------------

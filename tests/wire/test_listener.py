@@ -149,3 +149,27 @@ def test_draining_ends_with_the_stream_or_with_its_time() -> None:
         assert time.monotonic() - began < 5
 
     asyncio.run(listen())
+
+
+def test_a_silence_where_the_end_is_expected_is_the_end() -> None:
+    async def listen() -> tuple[bytes | None, float]:
+        async with Listener(every(0, 1), 30) as listener:
+            assert await listener.next() == b"0"
+        async with Listener(silent(), 30) as listener:
+            began = time.monotonic()
+            listener.expect_end(0.1)
+            return await listener.next(), time.monotonic() - began
+
+    piece, took = asyncio.run(listen())
+    assert piece is None and 0.09 <= took < 5
+
+
+def test_an_end_is_never_waited_for_longer_than_anything_else() -> None:
+    async def listen() -> float:
+        async with Listener(silent(), 0.1) as listener:
+            listener.expect_end(30)
+            began = time.monotonic()
+            assert await listener.next() is None
+            return time.monotonic() - began
+
+    assert asyncio.run(listen()) < 5

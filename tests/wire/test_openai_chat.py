@@ -599,6 +599,22 @@ def test_mistral_hears_the_user_only_after_an_answer() -> None:
     assert roles(DONE, nothing, user("go")) == "tool assistant user"
 
 
+@pytest.mark.parametrize(("call_id", "fits"), [("c" * 64, True), ("c" * 65, False), ("a\x00", False), ("", False)])
+def test_ids_of_calls_that_no_server_takes_are_replaced(call_id: str, fits: bool) -> None:
+    body = sent(given(CallBlock(call_id, "t", "{}")), Message("user", (ResultBlock(call_id, "r"),))).body
+    called, result = body["messages"][-2:]
+    assert called["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert (result["tool_call_id"] == call_id) == fits and 1 <= len(result["tool_call_id"]) <= 64
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"), [("n" * 64, "n" * 64), ("n" * 65, "n" * 64), ("", "_"), ("a b\n\x00\u00e9.c", "a_b____c")]
+)
+def test_names_of_tools_that_cannot_exist_go_back_as_names_that_could(tool: str, name: str) -> None:
+    body = sent(given(CallBlock("c", tool, "{}")), Message("user", (ResultBlock("c", "r"),))).body
+    assert body["messages"][-2]["tool_calls"][0]["function"]["name"] == name
+
+
 @pytest.mark.parametrize(("call_id", "fits"), [("c" * 40, True), ("c" * 41, False), ("functions.read:0", True)])
 def test_ids_of_calls_are_made_to_fit_where_they_must(call_id: str, fits: bool) -> None:
     past = (user("hi"), given(CallBlock(call_id, "t", "{}")), Message("user", (ResultBlock(call_id, "r"),)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.asking import START, Heard, Slept, ask, request
-from fakes.model_server import ModelServer, Reply, delta, event, refusal, stream, text
+from fakes.model_server import ModelServer, Received, Reply, Stall, delta, event, refusal, stream, text
 from fakes.speaking import KEY, WIRES, Speaker, speaking
 from remit.base.errors import ProviderBusy
 from remit.base.messages import Delta, RetryPart, TextBlock
@@ -275,6 +275,45 @@ def test_a_refused_connection_is_tried_again_and_ends_as_network() -> None:
     assert heard.of(RetryPart)[0].status is None
 
 
+@pytest.mark.parametrize(("took", "requests"), [(250.0, 2), (251.0, 1)])
+def test_an_attempt_that_takes_longer_than_the_budget_is_the_last(took: float, requests: int) -> None:
+    slept = Slept()
+
+    def slowly(received: Received) -> Reply:
+        slept.passed += took
+        return refusal(504)
+
+    with ModelServer(slowly) as server:
+        heard = ask(CHAT.opened(server, timing=slept.timing, retry_seconds=250), request())
+        assert len(server.requests) == requests
+    assert isinstance(heard.fault, ProviderBusy)
+
+
+def test_a_silent_server_is_told_in_words(speaker: Speaker) -> None:
+    heard = heard_from(speaker, [Reply([Stall()])], silence_seconds=0.1, retry_seconds=0)
+    assert heard.fault is not None and heard.fault.kind == "network"
+    with socket.create_server(("127.0.0.1", 0)) as mute, ModelServer([]) as server:
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        mute_heard = ask(speaker.opened(server, base_url=url, silence_seconds=0.1, retry_seconds=0), request())
+    assert mute_heard.fault is not None
+    for fault in (heard.fault, mute_heard.fault):
+        assert fault.what == f"{speaker.provider}: the server sent nothing for 0.1 s"
+
+
+def test_a_connection_that_never_stands_is_told_in_words() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ModelServer([]) as server:
+        waiting = [socket.socket() for _ in range(3)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        heard = ask(CHAT.opened(server, base_url=url, connect_seconds=0.2, retry_seconds=0), request())
+        for each in waiting:
+            each.close()
+    assert heard.fault is not None and heard.fault.kind == "network"
+    assert heard.fault.what == "openai: the connection could not be made within 0.2 s"
+
+
 # -- failures inside of an answer --------------------------------------------------------------------
 
 
@@ -346,6 +385,13 @@ def test_errors_are_quoted_on_one_short_line_without_the_key(speaker: Speaker) -
     assert KEY not in str(heard.fault) and "[redacted]" in heard.fault.what
     assert "\n" not in heard.fault.what and len(heard.fault.what) < 400
     assert "THE_KEY" in heard.fault.hint
+
+
+def test_errors_are_quoted_without_headers_and_parameters_that_look_like_keys() -> None:
+    secret, plain = "Zk3v9QpL0aXw7Tn2Rb5Y", "output-128k-2025-02-19"
+    sent = {"headers": {"x-route": f"to={secret}", "x-beta": plain}, "query": {"v": secret[::-1]}}
+    heard = heard_from(CHAT, [refusal(400, message=f"to={secret} {plain} {secret[::-1]}")], **sent)
+    assert heard.fault is not None and heard.fault.what == f"openai: HTTP 400: [redacted] {plain} [redacted]"
 
 
 @pytest.mark.parametrize(

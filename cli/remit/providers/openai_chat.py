@@ -34,7 +34,7 @@ class Dialect(msgspec.Struct, frozen=True):
     max_tokens: str = "max_tokens"
     asks_usage: bool = True
     routes_by_key: bool = False
-    call_ids: IdShape = IdShape(r"[ -~]{1,64}", 40)
+    call_ids: IdShape = IdShape(r"[!-~]{1,64}", 40)
     demanded: dict[str, Any] = {}
     efforts: dict[Effort, dict[str, Any]] = msgspec.field(default_factory=_efforts)
     bridge: str = ""
@@ -42,7 +42,7 @@ class Dialect(msgspec.Struct, frozen=True):
 
 
 # Reasoning models refuse the name of the limit that every other server knows.
-_OPENAI = Dialect(max_tokens="max_completion_tokens", routes_by_key=True, call_ids=IdShape(r"[ -~]{1,40}", 40))
+_OPENAI = Dialect(max_tokens="max_completion_tokens", routes_by_key=True, call_ids=IdShape(r"[!-~]{1,40}", 40))
 
 DIALECTS: dict[str, Dialect] = {
     "api.openai.com": _OPENAI,
