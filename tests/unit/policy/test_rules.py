@@ -190,6 +190,7 @@ def test_every_tool_keeps_to_the_kinds_that_rules_may_select(tmp_path: Path) -> 
         "query": "x",
         "content": "x",
         "code": "1",
+        "command": "true",
         "todos": [],
         "filePath": "a.csv",
         "oldString": "a",
