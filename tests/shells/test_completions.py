@@ -36,7 +36,7 @@ OFFERED: dict[str, set[str]] = {
     "remit run --max-a": {"--max-artifact-bytes", "--max-artifacts-total-bytes"},
     "remit run -t task.yaml --qu": {"--quiet"},
     "remit run 'a prompt' --qu": {"--quiet"},
-    "remit run --no-": {"--no-stdin"},
+    "remit run --no-": {"--no-rtk", "--no-stdin"},
     "remit run ": set(),
     "remit run -i ": set(),
     "remit run --max-turns ": set(),
