@@ -99,17 +99,15 @@ class OpenAIChat:
 
     def _body(self, request: Request) -> bytes:
         """The JSON body, streaming asked for. What changes from turn to turn stands at its end."""
-        messages = self._transcript.json(request.messages)
-        if request.system:
-            system = to_json({"role": "system", "content": scrub(request.system)})
-            messages = b"[" + system + (b"," if len(messages) > 2 else b"") + messages[1:]
-        fields = [b'"model":' + to_json(request.model)]
+        system = to_json({"role": "system", "content": scrub(request.system)}) if request.system else b""
+        fields = [b'{"model":' + to_json(request.model)]
         if request.effort and self._spec.thinking == "effort":
             fields.append(to_json(self._dialect.efforts[request.effort])[1:-1])
         if request.tools:
             fields.append(b'"tools":' + self._transcript.tools_json(request.tools, _tool))
-        fields += [b'"messages":' + messages, b'"stream":true', *self._options(request)]
-        return b"{" + b",".join(fields) + b"}"
+        head = b",".join([*fields, b'"messages":'])
+        tail = b",".join([b"", b'"stream":true', *self._options(request)]) + b"}"
+        return self._transcript.json(request.messages, head, system, tail)
 
     def _options(self, request: Request) -> Iterator[bytes]:
         if self._dialect.asks_usage:

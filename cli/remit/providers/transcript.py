@@ -36,15 +36,21 @@ class Transcript:
         """The message before the one that is being encoded."""
         return self._messages[-2] if len(self._messages) > 1 else None
 
-    def json(self, messages: Sequence[Message]) -> bytes:
-        """The messages as a JSON array. Messages are immutable, so the same object is the same JSON."""
+    def json(self, messages: Sequence[Message], head: bytes = b"", first: bytes = b"", tail: bytes = b"") -> bytes:
+        """The messages as a JSON array, with `head` before and `tail` behind it; `first`: JSON of an entry
+        before all others, or b"". Made in one go: a transcript is large, and each copy of it is felt.
+
+        Messages are immutable, so the same object is the same JSON."""
         same = list(map(is_, self._messages, messages))
         shared = len(same) if all(same) else same.index(False)
         if shared < len(self._messages):
             self._forget_from(shared)
         for message in messages[shared:]:
             self._take_in(message)
-        return b"[" + b",".join(filter(None, self._pieces)) + b"]"
+        entries = [piece for piece in (first, *self._pieces) if piece] or [b""]
+        entries[0] = head + b"[" + entries[0]
+        entries[-1] += b"]" + tail
+        return b",".join(entries)
 
     def tools_json(self, tools: tuple[ToolSpec, ...], shape: Callable[[ToolSpec], Any]) -> bytes:
         """The tools as a JSON array, each as `shape` makes it."""
