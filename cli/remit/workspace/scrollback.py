@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-COUNTED_BYTES = 4 << 20
+COUNTED_BYTES = 1 << 20
 """Length of a text up to which its lines are counted: with so much left out, bytes say enough."""
 
 
@@ -62,7 +62,9 @@ class Scrollback:
 
     def _count(self, data: bytes | bytearray, start: int, end: int) -> None:
         """Counts the lines that go, data[start:end], of a text that went up to `_start` where the data starts."""
-        self._gone_lines += data.count(b"\n", start, max(start, min(end, COUNTED_BYTES - self._start)))
+        counted = min(end, COUNTED_BYTES - self._start)
+        if counted > start:
+            self._gone_lines += data.count(b"\n", start, counted)
 
     def at_line_start(self) -> bool:
         return not self._end or self._end.endswith(b"\n")

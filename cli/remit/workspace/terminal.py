@@ -12,12 +12,12 @@ a stream of bytes depends on those bytes alone, never on how they came in chunks
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import NamedTuple
 
 from remit.workspace.rows import WIDTH, Cells, blank_between, cells_of, cut_from, is_narrow, put
 from remit.workspace.scrollback import Scrollback
+from remit.workspace.terminal_bytes import StreamBytes
 
 REACH = 16 * 1024
 """Bytes of text above its end that the cursor can move back into: a screen."""
@@ -36,11 +36,6 @@ _CONTROL = re.compile(
 )
 
 _COLOUR = re.compile(r"\x1b\[[0-9;:]{0,64}m")
-
-_LONGEST_CONTROL = 70
-
-_PART_OF_CONTROL = re.compile(rb"(?:\r|\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4}))\Z")
-"""The start of a control at the end of a chunk. A CR is one, since CR LF is no more than an end of line."""
 
 _STRING_END = re.compile("[\x07\x1b\n\x18\x1a]")
 """What ends a title, a link or a picture: BEL, or ESC (of ESC \\), or what cannot stand in one."""
@@ -84,21 +79,14 @@ class Screen:
         self._row = self._column = 0
         self._moved = False
         """Whether the cursor was moved since something was drawn: what it is drawn over next is a new frame."""
-        self._held = b""
+        self._bytes = StreamBytes()
         self._in_page = self._in_string = self._in_alternate = False
-        self._total_bytes = self._frames = self._undecodable = self._hidden = 0
+        self._total_bytes = self._frames = self._hidden = 0
 
     def feed(self, chunk: bytes) -> None:
         """The next bytes of the stream, however many."""
         self._total_bytes += len(chunk)
-        data = self._held + chunk if self._held else chunk
-        self._held = b""
-        controls = b"\x1b" in data or b"\b" in data
-        if controls or b"\r" in data:
-            data = self._without_part(data).replace(b"\r\n", b"\n")
-            controls = controls or b"\r" in data
-        if not data.isascii():
-            data = self._decodable(data)
+        data, controls = self._bytes.take(chunk)
         if controls or self._rows or self._in_string or self._in_alternate:
             self._draw(self._colourless(data.decode()))
         else:
@@ -106,10 +94,7 @@ class Screen:
 
     def finish(self) -> Rendered:
         """The screen after the last byte: a character without its end is none, half a control shows nothing."""
-        held, self._held = self._held, b""
-        if held and held[0] >= 0x80:
-            self._undecodable += len(held)
-            self._print("\ufffd")
+        self._print(self._bytes.finish().decode())
         return self.render()
 
     def render(self) -> Rendered:
@@ -122,31 +107,9 @@ class Screen:
             kept.lines,
             self._total_bytes,
             self._frames,
-            self._undecodable,
+            self._bytes.undecodable,
             self._hidden,
         )
-
-    # Bytes to text
-
-    def _without_part(self, data: bytes) -> bytes:
-        """The data without the start of a control at its end, which waits for the rest."""
-        found = _PART_OF_CONTROL.search(data, max(0, len(data) - _LONGEST_CONTROL))
-        if found is None:
-            return data
-        self._held = data[found.start() :]
-        return data[: found.start()]
-
-    def _decodable(self, data: bytes) -> bytes:
-        """The data as valid UTF-8, without the start of a character at its end, which waits for the rest."""
-        ended = bool(self._held)
-        text, used = codecs.utf_8_decode(data, "replace", ended)
-        self._held = self._held or data[used:]
-        replaced = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
-        if not replaced:
-            return data[:used]
-        valid = text.encode()
-        self._undecodable += used - len(valid) + 3 * replaced
-        return valid
 
     def _colourless(self, text: str) -> str:
         """The text without its colours where it has no other sequences, which could hold a part of one."""
@@ -319,6 +282,11 @@ class Screen:
         self._rows = []
         self._moved = False
 
+    def _close_last(self) -> None:
+        """Closes the rows when the cursor is in the last: a CR takes it back from the end of the text."""
+        if self._rows and self._row == len(self._rows) - 1:
+            self._close()
+
     def _settle(self) -> None:
         """Closes the rows when the cursor is at the end of the text again."""
         if self._rows and self._row == len(self._rows) - 1 and self._column == len(self._cells()):
@@ -353,11 +321,11 @@ class Screen:
         self._print_run(first)
         if not frames:
             return
-        if self._rows and self._row == len(self._rows) - 1:
-            self._close()
+        self._close_last()
         if not self._rows and self._draw_frames(frames):
             return
         for frame in frames:
+            self._close_last()
             self._to_column(0)
             self._settle()
             self._print_run(frame)
