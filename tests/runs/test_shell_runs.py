@@ -270,3 +270,15 @@ def test_a_workspace_behind_a_link(home: Home) -> None:
     assert ran.result == ended(out, 0)
     assert journal(out, "call_settled")[0]["outcome"]["text"] == "exit code 0\nno output"
     assert ((home.work / "made").read_text(), (out / "artifacts" / "a.md").read_text()) == ("made\n", "a\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--no-rtk",)])
+def test_what_commands_print_is_filtered_unless_told_otherwise(home: Home, more: tuple[str, ...]) -> None:
+    rows = "".join(f"step {number}% of it\\n" for number in range(101))
+    task = home.task(prompt="Go", tools={"shell": "auto"})
+    command = f"printf '{rows}'".replace("%", "%%")
+    ran = home.stream("-t", task, "-m", home.script(*calls(command)), "-o", str(home.out), *more)
+    assert ran.result == ended(home.out, 0)
+    [outcome] = outcomes(home)
+    assert ("[filtered: progress]" in outcome["text"]) is (not more)
+    assert outcome["data"]["stdout"].count("\n") == 101

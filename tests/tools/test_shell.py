@@ -14,7 +14,7 @@ from fakes.context import Context, World
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Effect, Resource
-from remit.tools.execution.shell import MAX_COMMAND_BYTES, PREVIEW_BYTES, Shell
+from remit.tools.execution.shell import MAX_COMMAND_BYTES, PREVIEW_BYTES, Shell, simple_command
 from remit.workspace.process import MAX_RAW_BYTES, ProcessGrant
 from remit.workspace.root import Root
 
@@ -24,7 +24,7 @@ def resources(root: Root, arguments: dict[str, Any]) -> list[Resource]:
     return list(tool.resources(tool.parse(json.dumps(arguments)), World(root)))
 
 
-def shell(path: Path, command: str, **more: Any) -> Outcome:
+def shell(path: Path, command: str, filters: bool = True, **more: Any) -> Outcome:
     """A call from its arguments to its outcome, unconfined."""
     arguments = {"command": command, **more}
     tool = Shell()
@@ -32,7 +32,7 @@ def shell(path: Path, command: str, **more: Any) -> Outcome:
     async def run(root: Root) -> Outcome:
         try:
             declared = resources(root, arguments)
-            process = ProcessGrant(str(path), declared, {}, root=root)
+            process = ProcessGrant(str(path), declared, {}, root=root, filters=filters)
             return await tool.run(tool.parse(json.dumps(arguments)), Context(process=process))
         except Failure as failure:
             return err(failure.code, failure.message)
@@ -65,6 +65,7 @@ def test_a_command_and_what_it_printed(tmp_path: Path) -> None:
         "stderr_bytes": 4,
         "stdout": "out\n",
         "stderr": "err\n",
+        "filtered": [],
         "stdout_truncated": False,
         "stderr_truncated": False,
         "stdout_preview_truncated": False,
@@ -228,3 +229,52 @@ def test_a_way_into_the_workspace_belongs_into_workdir(tmp_path: Path, command: 
 def test_other_ways_are_those_of_bash(tmp_path: Path, command: str) -> None:
     (tmp_path / "sub").mkdir()
     assert shell(tmp_path, command).ok
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("git status", ["git", "status"]),
+        ("  pytest -q 'a b' 2>&1 ", ["pytest", "-q", "a b"]),
+        # A quoted mark alone cannot be told from one that is not.
+        ("grep ';' a", []),
+        ("make -j2 | tail", []),
+        ("a; b", []),
+        ("a && b", []),
+        ("a\nb", []),
+        ("a > b", []),
+        ("(a)", []),
+        ("a 'open", []),
+        ("a &", []),
+    ],
+)
+def test_lines_that_are_one_command(line: str, words: list[str]) -> None:
+    assert simple_command(line) == words
+
+
+def installed(tmp_path: Path) -> None:
+    """A `git` of this workspace that prints what the filter has a rule for."""
+    lines = "".join(f"\\tmodified:   file{number}.py\\n" for number in range(40))
+    script = (
+        "#!/bin/sh\nprintf 'On branch main\\nChanges not staged for commit:\\n"
+        '  (use "git add <file>..." to update what will be committed)\\n'
+        f"{lines}\\nno changes added to commit\\n'\n"
+    )
+    (tmp_path / "git").write_text(script)
+    (tmp_path / "git").chmod(0o755)
+
+
+def test_what_the_model_does_not_need_is_filtered(tmp_path: Path) -> None:
+    installed(tmp_path)
+    outcome = shell(tmp_path, "./git status")
+    assert outcome.data["filtered"]
+    assert outcome.text.splitlines()[-1] == f"[filtered: {', '.join(outcome.data['filtered'])}]"
+    assert 'use "git add' in outcome.data["stdout"]
+    assert len(outcome.text) < len(outcome.data["stdout"])
+
+
+def test_filtering_can_be_turned_off(tmp_path: Path) -> None:
+    installed(tmp_path)
+    outcome = shell(tmp_path, "./git status", filters=False)
+    assert outcome.data["filtered"] == []
+    assert outcome.text == f"exit code 0\n{outcome.data['stdout'].rstrip()}"

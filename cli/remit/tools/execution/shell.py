@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
 MAX_COMMAND_BYTES = 64 * KIB
 MAX_SECONDS = 21_600
 DEFAULT_SECONDS = 120
-KEPT_BYTES = 1 * MIB
+KEPT_BYTES = 1 * MIB - 256
+"""Of each stream, as a terminal shows it; with the notice of what is left out, as much as is filtered."""
+
 PREVIEW_BYTES = 24 * KIB
 PREVIEW_STDERR_BYTES = 8 * KIB
 
 _SLACK_SECONDS = 30.0
+_PUNCTUATION = frozenset("();<>|&")
+_JOINED = re.compile(r"\s2>&1$")
 _LEADING_CD = re.compile(
     r"""\s*cd\s+(?P<quote>['"]?)(?P<place>[^\s'"$`~*?\[{\\;&|<>()!#-][^\s'"$`*?\[{\\;&|<>()]*)(?P=quote)\s*&&"""
 )
@@ -80,8 +85,9 @@ class Shell(Tool):
             take=lambda stream, data: screens[stream - 1].feed(data),
         )
         stdout, stderr = (screen.finish() for screen in screens)
-        errors, errors_cut = clip(stderr.text.rstrip("\n"), PREVIEW_STDERR_BYTES)
-        printed, printed_cut = clip(stdout.text.rstrip("\n"), PREVIEW_BYTES - len(errors.encode()))
+        told, stages = _filtered(params.command, finished, (stdout.text, stderr.text), ctx.process.filters)
+        errors, errors_cut = clip(told[1].rstrip("\n"), PREVIEW_STDERR_BYTES)
+        printed, printed_cut = clip(told[0].rstrip("\n"), PREVIEW_BYTES - len(errors.encode()))
         data = {
             "relative_workdir": finished.workdir,
             "timeout_ms": params.timeoutSec * 1000,
@@ -95,12 +101,40 @@ class Shell(Tool):
             "stderr_bytes": finished.stderr_bytes,
             "stdout": stdout.text,
             "stderr": stderr.text,
+            "filtered": stages,
             "stdout_truncated": bool(stdout.left_out_bytes),
             "stderr_truncated": bool(stderr.left_out_bytes),
             "stdout_preview_truncated": bool(printed_cut),
             "stderr_preview_truncated": bool(errors_cut),
         }
         return done(data, "\n".join(_told(params, finished, printed, errors, (stdout, stderr))))
+
+
+def _filtered(
+    command: str, finished: Finished, streams: tuple[str, str], wanted: bool
+) -> tuple[tuple[str, str], list[str]]:
+    """The streams as the model should read them, and what changed them, by name."""
+    if not wanted or not any(streams):
+        return streams, []
+    from remit.workspace.output_filter import filter_output
+
+    argv = simple_command(command)
+    stdout, stderr = (filter_output(argv, text, finished.exit_code) for text in streams)
+    return (stdout.text, stderr.text), list(dict.fromkeys((*stdout.stages, *stderr.stages)))
+
+
+def simple_command(line: str) -> list[str]:
+    """The words of a line that is one command and nothing else, which may have its stderr joined; else none."""
+    lexer = shlex.shlex(_JOINED.sub("", line.strip()), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return []
+    if "\n" in line.strip() or any(set(word) <= _PUNCTUATION for word in words if word):
+        return []
+    return words
 
 
 def _check(command: str) -> None:
