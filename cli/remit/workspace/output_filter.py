@@ -15,7 +15,7 @@ from remit.base.text import scrub
 from remit.workspace.output_command import command_of
 from remit.workspace.output_rules import Rule, rule_for
 
-MAX_BYTES = 256 * 1024
+MAX_BYTES = 1 << 20
 """Of UTF-8. A longer text is returned as it is: who keeps so much clips it first."""
 
 ERROR = r"(?i)error|fatal|traceback|panicked|\bpanic\b|exception|\bfail(?:ed|ing|s|ure|ures)?\b|\babort"
@@ -34,6 +34,10 @@ _LONGEST_ERROR = 2000
 
 _LONGEST_CHECKED = 1000
 """Characters of lines in which a replacement is checked for what it loses; in longer ones none is made."""
+
+
+_MOST_CHECKS = 20_000
+"""Replacements in such lines that are checked in one text, which bounds the time; no more are made."""
 
 
 class Filtered(NamedTuple):
@@ -72,6 +76,7 @@ class _Work:
         self.text = text
         self.stages: list[str] = []
         self._failed = exit_code != 0
+        self._checks = 0
         self._seen: tuple[int, int, list[str]] = (-1, -1, [])
         """A piece of the text that replacements were checked in last, and its lines that must stay."""
 
@@ -122,7 +127,8 @@ class _Work:
         kept = self._seen[2]
         if not kept:
             return True
-        if last - first > _LONGEST_CHECKED:
+        self._checks += 1
+        if last - first > _LONGEST_CHECKED or self._checks > _MOST_CHECKS:
             return False
         words = _words(self.text[first:start] + new + self.text[end:last])
         return all(_words(line) in words for line in kept)

@@ -320,3 +320,11 @@ def test_no_rule_breaks_a_promise(argv: list[str], text: str, code: int | None, 
     if code != 0:
         short = "\n".join(line for line in text.split("\n") if len(line) <= 2000)
         assert lost_errors(short, seen.text) == []
+
+
+def test_replacements_among_errors_are_made_as_far_as_they_are_checked() -> None:
+    line = "error" + "    x" * 90 + "\n"
+    seen = filter_output(["docker", "ps"], line * 300, 1).text.split("\n")
+    assert seen[0] == "error" + "  x" * 90
+    assert seen[299] == line.rstrip("\n")
+    assert filter_output(["docker", "ps"], "error" + "    x" * 250 + "\n", 1).stages == ()
