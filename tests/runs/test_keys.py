@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -274,3 +276,57 @@ def test_what_a_token_command_leaves_running_does_not_hold_the_run(home: Home) -
     while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+ODD_KEY = 'own/"odd"\\\\key-1234'
+
+
+@pytest.mark.parametrize("key", ["sk.0123456789/abcdefgh", ODD_KEY, "tr0ub4do"])
+@pytest.mark.parametrize("spelling", ["plain", "escaped", "escaped twice"])
+def test_a_key_in_the_arguments_of_a_call_is_hidden_from_the_tool_too(home: Home, spelling: str, key: str) -> None:
+    escaped = "".join(f"\\u{ord(char):04x}" for char in key)
+    inner = {"plain": json.dumps(key)[1:-1], "escaped": escaped, "escaped twice": json.dumps(escaped)[1:-1]}[spelling]
+    calls = [
+        ("c1", "write_artifact", f'{{ "name" : "r.md",  "content" : "The key is {inner}. caf\\u00e9" }}'),
+        ("c2", "read_file", f'{{"path": "{inner}"}}'),
+        ("c3", "read_file", f'{{"path": "{inner}'),
+        ("c4", inner, "{}"),
+    ]
+    path = home.path / "recording.jsonl"
+    with ModelServer([CHAT.say(calls=calls), CHAT.say(f"It is {key}, or {inner}.")]) as server:
+        configure(home, server)
+        done = ran(home, "--tools", "read_file,write_artifact", "--record", str(path), OWN_LOGIN=key)
+        sent = server.requests[1].raw.decode()
+    assert done.result == ended(home.out, 0)
+    assert (home.out / "artifacts" / "r.md").read_text() == "The key is [redacted]. café"
+    for text in (sent, done.stdout.decode(), done.stderr, *texts_below(home)):
+        assert not any(key in meant for meant in meanings(text))
+    played = home.run("replay", str(path), "-o", str(home.path / "played"))
+    assert played.code == 0, played.stderr
+    assert (home.path / "played" / "artifacts" / "r.md").read_text() == "The key is [redacted]. café"
+
+
+UNESCAPED = re.compile(r'\\(?:u[0-9a-f]{4}|["\\/])')
+"""An escape of JSON in any text."""
+
+
+def meanings(text: str) -> Iterator[str]:
+    """A text as it is, and with the escapes of texts in texts resolved."""
+    for _ in range(4):
+        yield text
+        text = UNESCAPED.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
+
+
+def texts_below(home: Home) -> list[str]:
+    """What lies in files that are not the user's own."""
+    own = {"auth.toml", "login.py", "secret.txt"}
+    return [path.read_text() for path in home.path.rglob("*") if path.is_file() and path.name not in own]
+
+
+@pytest.mark.parametrize(("key", "shown"), [("lm-studio", True), ("lm-studio2", False), ("EMPTYKEY", True)])
+def test_a_placeholder_is_a_word_of_the_texts(home: Home, key: str, shown: bool) -> None:
+    with ModelServer([CHAT.say(f"Say {key}.")]) as server:
+        configure(home, server)
+        stored(home, key)
+        done = ran(home)
+    assert done.result["result"] == (f"Say {key}." if shown else "Say [redacted].")

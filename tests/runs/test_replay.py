@@ -305,6 +305,42 @@ def test_secrets_of_the_environment_are_neither_recorded_nor_a_difference(home: 
     assert play(home, path, "--live-tools", environ=environ).code == 0
 
 
+@pytest.mark.parametrize("name", ["PWD", "OLDPWD", "MY_SESSION", "API_TOKEN"])
+def test_the_place_of_the_run_is_no_secret(name: str, home: Home) -> None:
+    home.write("a.md", f"see {home.work}/a.md")
+    call = {"calls": [{"tool": "read_file", "arguments": {"path": "a.md"}}]}
+    script = home.script(call, {"text": f"It is {home.work}."})
+    value = home.path.name if name == "API_TOKEN" else str(home.work)
+    path, _ = record(home, f"Look at {home.work}", "-m", script, environ={name: value})
+    assert "[redacted]" not in path.read_text() and play(home, path).code == 0
+
+
+@pytest.mark.parametrize("live", [(), ("--live-tools",)])
+@pytest.mark.parametrize("given", ["with the secret", "without"])
+def test_a_secret_in_an_artifact_does_not_come_back(given: str, live: tuple[str, ...], home: Home) -> None:
+    secret = "hunter2-hunter2"
+    home.write(secret, "x")
+    calls = [
+        {"tool": "write_artifact", "arguments": {"name": "r.md", "content": f"It is {secret}."}},
+        {"tool": "write_artifact", "raw": f'{{ "name" : "{secret}.md",  "content" : "caf\\u00e9" }}'},
+        {"tool": "write_artifact", "arguments": {"name": "s.md", "content": "Nothing."}},
+        {"tool": "read_file", "arguments": {"path": secret}},
+    ]
+    output = {"tool": "structured_output", "arguments": {"it": secret}}
+    schema = {"type": "object", "properties": {"it": {"type": "string", "pattern": "^hunter"}}}
+    (home.path / "schema.json").write_text(json.dumps(schema))
+    tools = {"write_artifact": "auto", "read_file": "auto"}
+    task = home.task(prompt="Go", tools=tools, expect={"schema": "schema.json", "checks": [f"test -f {secret}"]})
+    environ = {"DB_PASSWORD": secret}
+    path, ran = record(home, "-t", task, "-m", home.script({"calls": calls}, {"calls": [output]}), environ=environ)
+    assert secret not in path.read_text() and len(ran.result["artifacts"]) == 3
+    played = play(home, path, *live, environ=environ if given == "with the secret" else {})
+    assert played.code == 0, played.stdout.decode() + played.stderr
+    written = home.path / "played" / "artifacts"
+    assert (written / "r.md").read_text() == "It is [redacted]." and (written / "s.md").read_text() == "Nothing."
+    assert (written / "[redacted].md").read_text() == "café"
+
+
 # -- differences ---------------------------------------------------------------------------------
 
 
@@ -361,9 +397,24 @@ TAMPERED: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
         changing(5, "call", "outcome", to={"ok": False, "error": {"code": "command_failed", "message": "exit code 1"}}),
         "the call t2.check1 (check) did not end as it was recorded",
     ),
-    "another end": (
-        changing(-1, "end", to={"verdict": "unmet", "exit_code": 3, "kind": "unmet", "unmet": ["x"]}),
+    "another verdict": (
+        changing(-1, "end", "verdict", to="unmet"),
         "the run did not end as the recorded one\n  at $.verdict (character 0)\n- recorded: 'unmet'",
+    ),
+    "another exit code": (
+        changing(-1, "end", "exit_code", to=3),
+        "the run did not end as the recorded one\n  at $.exit_code\n- recorded: 3\n+ now:      0",
+    ),
+    "another promise that does not hold": (changing(-1, "end", "unmet", to=["x"]), "at $.unmet[0]"),
+    "another final text": (
+        changing(4, "parts", 0, "block", "text", to="Gone."),
+        "the run did not end as the recorded one\n  at $.gave.result (character 0)\n- recorded: 'Done.'",
+    ),
+    "another count": (changing(-1, "end", "gave", "counts", "calls", to=7), "at $.gave.counts.calls\n- recorded: 7"),
+    "another number of turns": (changing(-1, "end", "gave", "num_turns", to=7), "at $.gave.num_turns"),
+    "an artifact more": (
+        changing(-1, "end", "gave", "artifacts", to=[{"name": "x", "sha256": "0"}]),
+        "at $.gave.artifacts[0]",
     ),
     "another limit": (
         changing(0, "spec", "limits", "calls", to=1),
@@ -377,6 +428,28 @@ def test_what_was_tampered_with_is_named(case: str, plain: tuple[Home, Path]) ->
     home, path = plain
     change, words = TAMPERED[case]
     assert words in differs(play(home, tamper(path, change)))
+
+
+def test_another_structured_output_is_named(home: Home) -> None:
+    (home.path / "schema.json").write_text('{"type": "object", "properties": {"n": {"type": "integer"}}}')
+    task = home.task(
+        prompt="Go", expect={"schema": "schema.json", "artifacts": ["r.md"]}, tools={"write_artifact": "auto"}
+    )
+    write = {"tool": "write_artifact", "arguments": {"name": "r.md", "content": "R"}}
+    script = home.script({"calls": [write, {"tool": "structured_output", "arguments": {"n": 1}}]})
+    path, ran = record(home, "-t", task, "-m", script)
+    assert ran.result["structured_output"] == {"n": 1} and play(home, path).code == 0
+
+    def changed(place: int, old: str, new: str) -> Callable[[list[dict[str, Any]]], None]:
+        return lambda changed: changed[1]["parts"][place]["block"].update(
+            arguments=changed_text(changed, place, old, new)
+        )
+
+    def changed_text(changed: list[dict[str, Any]], place: int, old: str, new: str) -> str:
+        return str(changed[1]["parts"][place]["block"]["arguments"]).replace(old, new)
+
+    assert "at $.gave.result (character 5)" in differs(play(home, tamper(path, changed(1, "1", "2"))))
+    assert "the call t1.c1 (write_artifact) did not end" in differs(play(home, tamper(path, changed(0, '"R"', '"Q"'))))
 
 
 def test_what_was_refused_then_does_not_run_now(home: Home) -> None:
@@ -439,7 +512,15 @@ def test_a_recording_that_was_cut_is_played_up_to_there(whole: int, plain: tuple
     home, path = plain
     raw = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(raw[:whole]) + raw[whole][:20])
-    assert "the recorded run was stopped here: its process died, or the file was cut" in differs(play(home, path))
+    assert f"its process died, or the file was cut, in its line {whole + 1}" in differs(play(home, path))
+
+
+def test_a_recording_whose_last_line_is_half_is_played_up_to_there(plain: tuple[Home, Path]) -> None:
+    home, path = plain
+    raw = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(raw[:-1]) + raw[-1][: len(raw[-1]) // 2] + b"\n")
+    played = play(home, path)
+    assert "the file was cut, in its line 7" in differs(played) and played.result["num_turns"] == 2
 
 
 def test_a_played_run_cannot_be_resumed(plain: tuple[Home, Path]) -> None:
@@ -447,6 +528,27 @@ def test_a_played_run_cannot_be_resumed(plain: tuple[Home, Path]) -> None:
     assert play(home, tamper(path, dropping(5))).result["resumable"] is False
     again = home.run("resume", str(home.path / "played"))
     assert again.code == 2 and "played a recording" in again.stderr and "remit replay" in again.stderr
+
+
+# -- what is missing here -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_played_run_offers_the_recorded_tools_whatever_is_missing_here(there: bool, home: Home) -> None:
+    """With a worker for scripts there and none here, and the other way round."""
+    home.write("a.md", "A")
+    worker = home.path / "worker"
+    worker.write_text("#!/bin/sh\n")
+    worker.chmod(0o755 if there else 0o644)
+    task = home.task(prompt="Go", tools=dict.fromkeys(("python_execution", "read_file", "update_plan"), "auto"))
+    script = home.script({"calls": [{"tool": "read_file", "arguments": {"path": "a.md"}}]}, {"text": "Done."})
+    path, ran = record(home, "-t", task, "-m", script, environ={"REMIT_PYTHON_WORKER": str(worker)})
+    assert ("python_execution" in ran.events[0]["tools"]) == there
+    worker.chmod(0o644 if there else 0o755)
+    played = play(home, path)
+    assert played.code == 0, played.stderr
+    assert played.events[0]["tools"] == ran.events[0]["tools"]
+    assert list(played.events[0]["withheld_tools"]) == list(ran.events[0]["withheld_tools"])
 
 
 # -- bad input -----------------------------------------------------------------------------------
@@ -475,6 +577,11 @@ BAD: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
     ),
     "a call twice": (lambda changed: changed.insert(3, changed[2]), "the call t1.c1 stands in line 3 already"),
     "lines after the end": (lambda changed: changed.append(changed[2]), "goes on after its end"),
+    "a negative usage": (
+        lambda changed: changed[1]["parts"].insert(0, {"type": "usage", "usage": {"input": -5}}),
+        "tampered.jsonl:2: this is no line of a recording: a usage of -5 input tokens",
+    ),
+    "an end that does not say what the run gave": (lambda changed: changed[-1]["end"].pop("gave"), "field `gave`"),
     "a line of nothing": (lambda changed: changed.insert(3, {}), "tampered.jsonl:4: this is no line"),
 }
 

@@ -24,7 +24,7 @@ from remit.base.redact import REDACTED, KeyGuard, Redactor
 from remit.config.load import parse
 from remit.providers.difference import first_difference
 from remit.providers.record import Recording, RecordingProvider
-from remit.providers.recording import RecordedModel, read_recording
+from remit.providers.recording import MAX_TOKENS, RecordedModel, read_recording
 from remit.providers.replay import ReplayProvider
 from remit.providers.scripted import ScriptedProvider
 
@@ -115,6 +115,28 @@ def test_values_of_another_type_differ(left: Any, right: Any) -> None:
     assert first_difference([left], [left]) == ""
 
 
+@pytest.mark.parametrize(
+    ("recorded", "now", "same"),
+    [
+        (f"a {REDACTED} b", "a secret b", True),
+        (f"a {REDACTED} b", "a  b", True),
+        (f"a {REDACTED} b {REDACTED} c", "a b b b c", True),
+        (f"{REDACTED}{REDACTED}", "", True),
+        (f"a {REDACTED} b", "a secret c", False),
+        (f"ab{REDACTED}ba", "aba", False),
+        (f"a {REDACTED} b {REDACTED} c", "a x c", False),
+        ("a secret b", f"a {REDACTED} b", False),
+        (REDACTED, 12345678, True),
+        (REDACTED, None, False),
+        (REDACTED, {}, False),
+        (f'{{"a": "{REDACTED}",  "b": 1}}', '{"b":1,"a":"x\\"y"}', True),
+        (f'{{"a": "{REDACTED}", "b": 1}}', '{"a":"x","b":2}', False),
+    ],
+)
+def test_where_something_was_redacted_anything_may_stand(recorded: Any, now: Any, same: bool) -> None:
+    assert (first_difference({"x": [recorded]}, {"x": [now]}) == "") is same
+
+
 def test_one_request_too_many_is_a_difference(tmp_path: Path) -> None:
     record_two(tmp_path / "r.jsonl")
     fault = ask(ReplayProvider(str(tmp_path / "r.jsonl")), FIRST, SECOND, SECOND).fault
@@ -197,6 +219,42 @@ def test_a_torn_last_line_does_not_count(tmp_path: Path) -> None:
     assert ReplayProvider(str(path)).unplayed == 1
 
 
+@pytest.mark.parametrize("rest", [b"{", b"\n", b'{"request": {}, "pa\n', b"\xff\n", b"[" * 100_000 + b"\n"])
+def test_a_last_line_that_is_no_json_breaks_the_recording_off(rest: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    record_two(path)
+    path.write_bytes(path.read_bytes() + rest)
+    run = read_recording(str(path))
+    assert (len(run.exchanges), run.torn) == (2, 4)
+
+
+def test_nothing_stands_behind_the_end_not_even_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    file = Recording(str(path), Redactor(), [RecordedModel("p", "m")])
+    file(RunStarted("run", "session", "1", 5.0, "digest", {}))
+    file(PromptEnded("done", 0, False, {}))
+    file.close()
+    assert read_recording(str(path)).torn == 0
+    path.write_bytes(path.read_bytes() + b"{")
+    with pytest.raises(Faults, match=r"r.jsonl:3: the recording goes on after its end"):
+        read_recording(str(path))
+
+
+@pytest.mark.parametrize("kind", ["input", "output", "cache_read", "cache_write"])
+@pytest.mark.parametrize(("count", "fits"), [(0, True), (MAX_TOKENS, True), (MAX_TOKENS + 1, False), (-1, False)])
+def test_a_usage_that_can_be_none_is_a_fault_of_the_file(kind: str, count: int, fits: bool, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    part = {"type": "usage", "usage": {kind: count}}
+    path.write_text(
+        '{"remit_recording": 2, "provider": "p", "model": "m"}\n' + json.dumps({"request": {}, "parts": [part]}) + "\n"
+    )
+    if fits:
+        assert len(read_recording(str(path)).exchanges) == 1
+        return
+    with pytest.raises(Faults, match=f"r.jsonl:2: this is no line of a recording: a usage of {count} {kind} tokens"):
+        read_recording(str(path))
+
+
 def test_a_recording_survives_a_kill_at_once_after_an_answer(tmp_path: Path) -> None:
     program = """
 import asyncio, os, signal, sys
@@ -247,6 +305,25 @@ def test_what_is_no_file_is_not_recorded_to(kind: str, tmp_path: Path) -> None:
         recording(scripted(), path)
     if reader >= 0:
         os.close(reader)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_not_recorded_through(there: bool, tmp_path: Path) -> None:
+    if there:
+        (tmp_path / "target").touch()
+    (tmp_path / "r").symlink_to(tmp_path / "target")
+    with pytest.raises(UsageFault, match="the recording cannot be written: this is a symbolic link"):
+        recording(scripted(), tmp_path / "r")
+    assert (tmp_path / "target").exists() == there
+
+
+def test_standard_output_is_no_file_to_record_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageFault, match="not to standard output"):
+        Recording("-", Redactor(), [RecordedModel("p", "m")])
+    assert list(tmp_path.iterdir()) == []
+    Recording("./-", Redactor(), [RecordedModel("p", "m")]).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["-"]
 
 
 def test_keys_that_an_answer_gives_back_are_not_recorded(tmp_path: Path) -> None:
@@ -308,7 +385,8 @@ def test_calls_that_have_no_outcome_are_recorded_at_the_end(tmp_path: Path) -> N
     file(Spent("network_requests", 1))
     file(Spent("network_requests", 1))
     file(CallSettled("t1.c1", "c1", "t", done(1, "one"), "one"))
-    file(PromptEnded("stopped", 130, True, {"error_kind": "sigint", "errors": ["stopped by SIGINT"]}))
+    told = {"error_kind": "sigint", "errors": ["stopped by SIGINT"], "structured_output": {"n": 1}, "num_turns": 1}
+    file(PromptEnded("stopped", 130, True, told))
     file.close()
     run = read_recording(str(tmp_path / "r.jsonl"))
     first, second, third = run.calls["t1.c1"], run.calls["t1.c2"], run.calls["t1.c3"]
@@ -316,6 +394,7 @@ def test_calls_that_have_no_outcome_are_recorded_at_the_end(tmp_path: Path) -> N
     assert (second.outcome, second.decision, second.allowed) == (None, rule, True)
     assert (third.outcome, third.decision, third.id) == (None, None, "c3")
     assert run.end is not None and (run.end.verdict, run.end.exit_code, run.end.kind) == ("stopped", 130, "sigint")
+    assert (run.end.gave["structured_output"], run.end.gave["num_turns"]) == ('{"n":1}', 1)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +407,7 @@ def test_calls_that_have_no_outcome_are_recorded_at_the_end(tmp_path: Path) -> N
         (b'{"remit_recording": 0, "provider": "p", "model": "m"}\n', "version 0"),
         (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n{"call": {"key": "k"}}\n', "r.jsonl:2"),
         (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n{"request": {}, "par\n{}\n', "r.jsonl:2"),
-        (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n' + b"[" * 100_000 + b"\n", "r.jsonl:2"),
+        (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n' + b"[" * 100_000 + b"\n{}\n", "r.jsonl:2"),
         (b'{"remit_recording": 1, "provider": "p", "model": "m"}\n{"parts": []}\n', "r.jsonl:2"),
         (b"\xff\xfe\n", "no line of a recording"),
     ],

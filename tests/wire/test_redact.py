@@ -1,10 +1,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from remit.base.redact import MIN_VALUE_CHARS, REDACTED, Redactor, is_secret_name
+from remit.base.redact import (
+    MAX_SPELLED_CHARS,
+    MIN_VALUE_CHARS,
+    REDACTED,
+    KeyGuard,
+    Redactor,
+    is_hidden_key,
+    is_secret_name,
+    secrets_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +43,8 @@ def test_names_of_secrets(name: str) -> None:
         "secretary",
         "tokenizer",
         "author",
+        "PWD",
+        "OLDPWD",
         "",
     ],
 )
@@ -91,3 +103,107 @@ def test_a_text_nested_deep_loses_its_values_all_the_same(depth: int) -> None:
     text = '{"a":' * depth + '"hunter2-hunter2"' + "}" * depth
     cleaned = Redactor(["hunter2-hunter2"]).data({"arguments": text})
     assert cleaned == {"arguments": text.replace("hunter2-hunter2", REDACTED)}
+
+
+def test_what_is_hidden_in_json_leaves_the_rest_as_it_was_spelled() -> None:
+    text = '{ "n": 1.50,  "note" : "caf\\u00e9 hunter2-hunter2",\n "deep": "{\\"token\\" : \\"x\\"}" }'
+    cleaned = Redactor(["hunter2-hunter2"]).data(text)
+    assert cleaned == (f'{{ "n": 1.50,  "note" : "café {REDACTED}",\n "deep": "{{\\"token\\" : \\"{REDACTED}\\"}}" }}')
+    assert Redactor(["hunter2-hunter2"]).data(cleaned) == cleaned
+
+
+def test_a_number_that_is_a_secret_leaves_json_that_can_be_read() -> None:
+    assert json.loads(Redactor(["12345678"]).data('{"a": 12345678, "b": [1, -123456789.5e3]}')) == {
+        "a": REDACTED,
+        "b": [1, REDACTED],
+    }
+
+
+@pytest.mark.parametrize("value", [REDACTED, "redacted", "[redacted] and more"])
+def test_the_mark_itself_is_no_secret(value: str) -> None:
+    assert Redactor([value]).text(f"a {value} b") == f"a {value} b"
+
+
+def test_secrets_are_what_variables_can_hold(tmp_path: Path) -> None:
+    environ = {
+        "PWD": "/nowhere/to/be/found",
+        "OLDPWD": "/nowhere/to/be/found",
+        "DB_PASSWORD": "hunter2-hunter2",
+        "MY_LOGIN": "tr0ub4dor",
+        "SESSION": str(tmp_path),
+        "SSH_SESSION": f"{tmp_path}/gone",
+        "API_TOKEN": "project",
+        "GIT_TOKEN": "long-project",
+        "OTHER": "value-of-other",
+    }
+    found = secrets_of(environ, ["MY_LOGIN"], ["/home/me/long-project/work", "tok"])
+    assert found == ["hunter2-hunter2", "tr0ub4dor", f"{tmp_path}/gone"]
+    assert secrets_of({"API_TOKEN": "/\0"}) == ["/\0"]
+
+
+# -- keys of models --------------------------------------------------------------------------------
+
+KEY = "sk-ab/cd-0123456789"
+ODD = 'ab"c\\\\d/e-0123\t9'
+
+
+def spelled(text: str, times: int = 1) -> str:
+    """Each character as an escape of JSON, in a text so many texts deep."""
+    escaped = "".join(f"\\u{ord(char):04X}" for char in text)
+    for _ in range(times - 1):
+        escaped = json.dumps(escaped)[1:-1]
+    return escaped
+
+
+@pytest.mark.parametrize("key", [KEY, ODD, "pässwörd-\U0001f511-1"])
+@pytest.mark.parametrize("deep", [1, 2, 3, 4])
+def test_a_key_is_found_however_deep_it_is_spelled(key: str, deep: int) -> None:
+    guard = KeyGuard([key])
+    text = f"the key {key} here"
+    for _ in range(deep):
+        text = json.dumps({"name": "a.md", "text": text})
+    assert guard.finds(text.encode())
+    cleaned = guard.data(text)
+    for _ in range(deep):
+        cleaned = json.loads(cleaned)["text"]
+    assert cleaned == f"the key {REDACTED} here"
+
+
+@pytest.mark.parametrize("deep", [1, 2, 3])
+@pytest.mark.parametrize("key", [KEY, ODD])
+def test_a_key_in_escapes_is_found(key: str, deep: int) -> None:
+    text = f'{{"content": "a {spelled(key, deep)} b"}}'
+    guard = KeyGuard(["another-key-0123456789", key])
+    assert guard.finds(text.encode()) and guard.finds(json.dumps({"arguments": text}).encode())
+    assert guard.data({"arguments": text}) == {"arguments": f'{{"content": "a {REDACTED} b"}}'}
+    assert not guard.finds(f'{{"content": "{spelled(key[1:], deep)}"}}'.encode())
+
+
+def test_a_slash_may_be_escaped_and_single_characters_too() -> None:
+    guard = KeyGuard([KEY])
+    text = f'{{"a": 1.50, "b": "{KEY.replace("/", chr(92) + "/")} \\u0073{KEY[1:]} caf\\u00e9"}}'
+    assert guard.data(text) == f'{{"a": 1.50, "b": "{REDACTED} {REDACTED} caf\\u00e9"}}'
+
+
+@pytest.mark.parametrize("length", [MAX_SPELLED_CHARS, MAX_SPELLED_CHARS + 1, 64 * 1024])
+def test_long_keys_are_found_in_json(length: int) -> None:
+    key = "\\k" * (length // 2) + "k" * (length % 2)
+    guard = KeyGuard([key])
+    line = json.dumps({"arguments": json.dumps({"x": key})})
+    assert guard.finds(line.encode()) and guard.data(json.loads(line)) == {"arguments": f'{{"x": "{REDACTED}"}}'}
+
+
+@pytest.mark.parametrize("key", ["tr0ub4do", "aBcDeFgH", "12345678", "correct-horse-ba"])
+def test_keys_that_are_hidden(key: str) -> None:
+    assert is_hidden_key(key) and KeyGuard([key]).finds(f'"{key}"'.encode())
+
+
+@pytest.mark.parametrize(
+    "key", ["", "EMPTY", "none", "ollama", "lm-studio", "NOT_NEEDED", "Placeholder", "tr0ub4d", "correct-horse-b"]
+)
+def test_keys_that_are_words_of_the_texts(key: str) -> None:
+    assert not is_hidden_key(key) and not KeyGuard([key]).active
+
+
+def test_a_key_may_be_the_name_of_an_argument() -> None:
+    assert KeyGuard([KEY]).data({KEY: [KEY, 5, None]}) == {REDACTED: [REDACTED, 5, None]}

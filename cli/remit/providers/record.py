@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +13,16 @@ import msgspec
 from remit import __version__
 from remit.base.errors import EnvironmentFault, PreflightFault, ProviderFault, UsageFault
 from remit.base.messages import Part, Request, StopPart
-from remit.base.records import Answered, CallChecked, CallSettled, PromptEnded, Record, RunStarted, Spent
+from remit.base.records import (
+    Answered,
+    ArtifactWritten,
+    CallChecked,
+    CallSettled,
+    PromptEnded,
+    Record,
+    RunStarted,
+    Spent,
+)
 from remit.base.redact import KeyGuard, Redactor
 from remit.providers.recording import (
     VERSION,
@@ -24,6 +33,7 @@ from remit.providers.recording import (
     RecordedModel,
     canonical,
     encode,
+    given,
     kept,
 )
 
@@ -38,7 +48,8 @@ class Recording:
     the run's spec, calls and end; the models' exchanges are handed to it.
 
     models: those of the run. home, own: what its rules went by. redact: knows the secrets of this process;
-    guard: the keys of its models. Raises UsageFault when the file cannot be written or holds something."""
+    guard: the keys of its models, which the state of the run does not hold either. Raises UsageFault when
+    the file cannot be written or holds something."""
 
     def __init__(
         self,
@@ -58,6 +69,7 @@ class Recording:
         )
         self._begun = False
         self._open_calls: dict[str, RecordedCall] = {}
+        self._redacted_artifacts: set[str] = set()
         self._network_requests = 0
         self._file = _opened(path)
 
@@ -67,10 +79,11 @@ class Recording:
             case RunStarted():
                 self._begin(msgspec.structs.replace(self._header, started=record.started, spec=record.spec))
             case Answered():
-                keys = ((f"t{record.turn}.c{index}", call) for index, call in enumerate(record.message.calls(), 1))
-                self._open_calls = {key: RecordedCall(key=key, id=call.id, tool=call.tool) for key, call in keys}
+                self._open_calls = {call.key: call for call in self._calls(record)}
             case CallChecked():
-                self._open_calls[record.key] = _judged(record)
+                self._open_calls[record.key] = self._judged(record)
+            case ArtifactWritten():
+                self._written(record)
             case CallSettled():
                 self._settled(record)
             case Spent(limit="network_requests"):
@@ -83,10 +96,10 @@ class Recording:
     ) -> None:
         """A question to `provider/model` and what came of it, on disk when this returns. Raises EnvironmentFault."""
         self._begin(self._header)
-        line: dict[str, Any] = {"model": model, "parts": [msgspec.to_builtins(part) for part in kept(parts)]}
+        line: dict[str, Any] = {"model": model, "parts": kept(parts)}
         if fault is not None:
-            line["error"] = msgspec.to_builtins(RecordedError.of(fault))
-        self._append({**self._redact.data(line), "request": canonical(request, self._redact)})
+            line["error"] = RecordedError.of(fault)
+        self._append({**self._clean(line), "request": canonical(request, self._clean)})
         self._sync()
 
     def close(self) -> None:
@@ -97,7 +110,7 @@ class Recording:
     def _begin(self, header: Header) -> None:
         if not self._begun:
             self._begun = True
-            self._append(self._redact.data(msgspec.to_builtins(header)))
+            self._append(self._clean(header))
             self._sync()
 
     def _settled(self, record: CallSettled) -> None:
@@ -108,7 +121,40 @@ class Recording:
         self._call(msgspec.structs.replace(call, outcome=outcome, content=record.content, network_requests=requests))
 
     def _call(self, call: RecordedCall) -> None:
-        self._append({"call": self._redact.data(msgspec.to_builtins(call))})
+        self._append({"call": self._clean(call)})
+
+    def _calls(self, answered: Answered) -> Iterator[RecordedCall]:
+        for index, call in enumerate(answered.message.calls(), 1):
+            key = f"t{answered.turn}.c{index}"
+            yield RecordedCall(key=key, id=call.id, tool=call.tool, redacted=self._hides(call.arguments))
+
+    def _judged(self, record: CallChecked) -> RecordedCall:
+        """A check of the task is none of the model's calls: what it is called with stands in its resources."""
+        begun = self._open_calls.get(record.key) or RecordedCall(key=record.key, id=record.id, tool=record.tool)
+        return msgspec.structs.replace(
+            begun,
+            resources=record.resources,
+            allowed=record.allowed,
+            decision=record.decision,
+            approval=record.approval,
+            redacted=begun.redacted or any(self._hides(resource.name) for resource in record.resources),
+        )
+
+    def _written(self, record: ArtifactWritten) -> None:
+        call = self._open_calls.get(record.call)
+        hides = call is not None and call.redacted
+        (self._redacted_artifacts.add if hides else self._redacted_artifacts.discard)(record.name)
+
+    def _hides(self, text: str) -> bool:
+        return bool(self._clean(text) != text)
+
+    def _clean(self, value: Any) -> Any:
+        """A value as builtins without secrets. Keys first, as in the state of the run: what a call was made
+        with is then spelled in the answer as in the requests after it."""
+        plain = msgspec.to_builtins(value)
+        if self._guard.active and self._guard.finds(encode(plain)):
+            plain = self._guard.data(plain)
+        return self._redact.data(plain)
 
     def _end(self, record: PromptEnded) -> None:
         """The result is told already when this is heard: a disk that is full now takes nothing from it."""
@@ -116,6 +162,7 @@ class Recording:
         end = RecordedEnd(
             record.verdict,
             record.exit_code,
+            given(result, frozenset(self._redacted_artifacts)),
             result.get("error_kind", ""),
             tuple(result.get("errors", ())),
             tuple(result.get("unmet", ())),
@@ -123,14 +170,11 @@ class Recording:
         with suppress(EnvironmentFault):
             for call in self._open_calls.values():
                 self._call(call)
-            self._append({"end": self._redact.data(msgspec.to_builtins(end))})
+            self._append({"end": self._clean(end)})
             self._sync()
 
     def _append(self, line: dict[str, Any]) -> None:
-        raw = encode(line)
-        if self._guard.finds(raw):
-            raw = encode(self._guard.data(line))
-        view = memoryview(raw + b"\n")
+        view = memoryview(encode(line) + b"\n")
         try:
             while view:
                 view = view[os.write(self._file, view) :]
@@ -147,11 +191,20 @@ class Recording:
         return EnvironmentFault(f"the recording cannot be written: {problem.strerror}", where=self._path)
 
 
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+"""A link might make the file anywhere, and a FIFO would be waited for."""
+
+
 def _opened(path: str) -> int:
+    if path == "-":
+        what = "a recording is written to a file, not to standard output"
+        raise UsageFault(what, where="--record -", hint="name a file: ./- is one of that name")
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+        file = os.open(path, _FLAGS, 0o600)
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        if os.path.islink(path):
+            reason = "this is a symbolic link"
         raise UsageFault(f"the recording cannot be written: {reason}", where=path) from None
     found = os.fstat(file)
     if stat.S_ISREG(found.st_mode) and not found.st_size:
@@ -161,18 +214,6 @@ def _opened(path: str) -> int:
         raise UsageFault("the recording cannot be written: this is not a regular file", where=path)
     what = f"the file is there already and holds {found.st_size} bytes; a recording is of one run, from its start"
     raise UsageFault(what, where=path, hint="record to another file")
-
-
-def _judged(record: CallChecked) -> RecordedCall:
-    return RecordedCall(
-        key=record.key,
-        id=record.id,
-        tool=record.tool,
-        resources=record.resources,
-        allowed=record.allowed,
-        decision=record.decision,
-        approval=record.approval,
-    )
 
 
 class RecordingProvider:

@@ -5,22 +5,23 @@ First the header: `{"remit_recording": 2, "version", "provider", "model", "model
 checks of the task included, `{"call": {...}}` as `RecordedCall` has it. Last `{"end": {...}}`, which a run
 that was killed does not get to write.
 
-Requests and parts are `base.messages` as JSON, and no line holds secrets that are known. Live deltas
-are left out, but for the text of a block that never ended: the blocks say the same, and a secret that arrives
-in two pieces could not be found in deltas. Version 1 holds only questions and answers.
+Requests and parts are `base.messages` as JSON, and no line holds secrets that are known: `[redacted]` stands
+in their place, all else is spelled as it was. Live deltas are left out, but for the text of a block that
+never ended: the blocks say the same, and a secret that arrives in two pieces could not be found in deltas.
+Version 1 holds only questions and answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from remit.base.calls import Decision, Outcome
 from remit.base.errors import Fault, Faults, PreflightFault, ProviderBusy, ProviderFault
-from remit.base.messages import BlockPart, Delta, Part, Request
-from remit.base.redact import Redactor
+from remit.base.messages import BlockPart, Delta, Part, Request, UsagePart
+from remit.base.redact import REDACTED
 from remit.base.resources import Resource
 from remit.base.spec import Price
 from remit.config.load import read_bytes
@@ -112,7 +113,8 @@ class Exchange(msgspec.Struct, frozen=True):
 class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What became of a call. decision None: no rule was asked, because its arguments make no sense or it was
     not run for another reason. outcome None: the run ended before the call did. content: what the model is
-    shown. network_requests: charged since the call before it was settled."""
+    shown. network_requests: charged since the call before it was settled. redacted: what it was called with
+    held a secret, so that it cannot be made again as it was."""
 
     key: str
     id: str
@@ -124,20 +126,24 @@ class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     outcome: Outcome | None = None
     content: str = ""
     network_requests: int = 0
+    redacted: bool = False
 
 
 class RecordedEnd(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the run ended: verdict, exit code and kind of the result, what was said, and what did not hold."""
+    """How the run ended: verdict, exit code and kind of the result, what was said, and what did not hold.
+    gave: the rest of the result, as `given` has it."""
 
     verdict: str
     exit_code: int
+    gave: dict[str, Any]
     kind: str = ""
     errors: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
-    """A recording as it was read. calls: by key. lines: where each of them stands. end None: it was killed."""
+    """A recording as it was read. calls: by key. lines: where each of them stands. end None: it was killed.
+    torn: the line in which the file breaks off, 0: none."""
 
     path: str
     header: Header
@@ -145,20 +151,33 @@ class RecordedRun(msgspec.Struct, frozen=True):
     calls: dict[str, RecordedCall]
     lines: dict[str, int]
     end: RecordedEnd | None
+    torn: int = 0
 
 
 encode = msgspec.json.Encoder().encode
 """In the order in which keys stand: that of the tools in a spec is the one the model is told."""
 
 
-def canonical(request: Request, redact: Redactor) -> dict[str, Any]:
-    """A request as it stands in a recording: all of it but secrets and what a run that plays it again does
-    not share, which is the conversation's key and who gave the answers."""
-    cleaned: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(redact.data(msgspec.to_builtins(request))))
+def canonical(request: Request, clean: Callable[[Any], Any]) -> dict[str, Any]:
+    """A request as it stands in a recording: all of it but secrets, which `clean` takes from builtins, and what
+    a run that plays it again does not share: the conversation's key and who gave the answers."""
+    cleaned: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(clean(msgspec.to_builtins(request))))
     cleaned.pop("cache_key", None)
     for message in cleaned["messages"]:
         message.pop("origin", None)
     return cleaned
+
+
+def given(result: Mapping[str, Any], redacted: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """What a result holds besides its verdict that a run that plays it again has to give as well, structured
+    output as JSON text. redacted: artifacts with a secret in them, whose digest is another without it."""
+    artifacts = [
+        {"name": each["name"], "sha256": REDACTED if each["name"] in redacted else each["sha256"]}
+        for each in result.get("artifacts", ())
+    ]
+    output = encode(result.get("structured_output")).decode()
+    same = {key: result.get(key) for key in ("result", "num_turns", "counts")}
+    return {**same, "structured_output": output, "artifacts": artifacts}
 
 
 def kept(parts: Sequence[Part]) -> list[Part]:
@@ -183,6 +202,10 @@ class _Mark(msgspec.Struct, frozen=True):
     remit_recording: int
 
 
+MAX_TOKENS = 1 << 40
+"""Of one answer: more is no count of tokens."""
+
+
 class _Line(msgspec.Struct, frozen=True):
     request: dict[str, Any] | None = None
     parts: tuple[Part, ...] = ()
@@ -193,25 +216,41 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def read_recording(path: str) -> RecordedRun:
-    """A recording. A last line that no newline ends was cut by a kill and does not count. Raises Faults."""
-    lines = _whole_lines(path)
+    """A recording. A last line that no newline ends, or that is no JSON, was cut and does not count. Raises
+    Faults."""
+    lines, torn = _whole_lines(path)
     if not lines:
         raise Faults([Fault("this is no recording: it has no header", path)])
     version = _decode(lines[0], _Mark, path, 1).remit_recording
     if version not in READABLE:
         message = f"the recording is of version {version}, this program reads {VERSION} and older"
         raise Faults([Fault(message, f"{path}:1", "play it with the remit that wrote it, or record it again")])
-    run = RecordedRun(path, _decode(lines[0], Header, path, 1), [], {}, {}, None)
+    run = RecordedRun(path, _decode(lines[0], Header, path, 1), [], {}, {}, None, torn)
     for number, raw in enumerate(lines[1:], 2):
         if run.end is not None:
             raise Faults([Fault("the recording goes on after its end", f"{path}:{number}", "record it again")])
         run = _with_line(run, _decode(raw, _Line, path, number), number)
+    if run.end is not None and torn:
+        raise Faults([Fault("the recording goes on after its end", f"{path}:{torn}", "record it again")])
     return run
 
 
-def _whole_lines(path: str) -> list[bytes]:
-    raw = read_bytes(path, None)
-    return raw.split(b"\n")[:-1]
+def _whole_lines(path: str) -> tuple[list[bytes], int]:
+    """The lines, and the number of a last one that is not whole, 0 when it is."""
+    *lines, rest = read_bytes(path, None).split(b"\n")
+    if rest:
+        return lines, len(lines) + 1
+    if len(lines) > 1 and not _is_json(lines[-1]):
+        return lines[:-1], len(lines)
+    return lines, 0
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _with_line(run: RecordedRun, line: _Line, number: int) -> RecordedRun:
@@ -220,6 +259,7 @@ def _with_line(run: RecordedRun, line: _Line, number: int) -> RecordedRun:
     if len(kinds) != 1:
         raise Faults([Fault("this is no line of a recording: it is neither exchange, call nor end", where)])
     if line.request is not None:
+        _hold_usage(line, where)
         run.exchanges.append(Exchange(line.request, line.parts, line.error, line.model, number))
     if line.call is not None:
         if line.call.key in run.calls:
@@ -227,6 +267,17 @@ def _with_line(run: RecordedRun, line: _Line, number: int) -> RecordedRun:
             raise Faults([Fault(f"the call {line.call.key} stands in line {first} already", where, "record it again")])
         run.calls[line.call.key], run.lines[line.call.key] = line.call, number
     return msgspec.structs.replace(run, end=line.end) if line.end is not None else run
+
+
+def _hold_usage(line: _Line, where: str) -> None:
+    """Raise Faults for what is no number of tokens."""
+    for part in line.parts:
+        if isinstance(part, UsagePart):
+            counts = msgspec.structs.asdict(part.usage)
+            odd = next((name for name, count in counts.items() if not 0 <= count <= MAX_TOKENS), "")
+            if odd:
+                what = f"this is no line of a recording: a usage of {counts[odd]} {odd} tokens"
+                raise Faults([Fault(what, where, "record it again")])
 
 
 def _decode(line: bytes, kind: type[T], path: str, number: int) -> T:

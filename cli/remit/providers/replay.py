@@ -7,7 +7,7 @@ from typing import Any
 
 from remit.base.errors import ProviderFault, RemitError
 from remit.base.messages import BlockPart, CallBlock, Delta, Part, Request, TextBlock
-from remit.base.redact import Redactor, is_secret_name
+from remit.base.redact import Redactor, secrets_of
 from remit.providers.difference import first_difference
 from remit.providers.opening import Opening
 from remit.providers.recording import Exchange, RecordedRun, canonical, read_recording
@@ -18,11 +18,7 @@ HINT = "replay compares everything the model would be sent; record again if the 
 
 def open_provider(opening: Opening) -> ReplayProvider:
     """Raises Faults for a file that is no recording."""
-    return ReplayProvider(opening.model.name, Redactor(_secrets(opening)))
-
-
-def _secrets(opening: Opening) -> list[str]:
-    return [value for name, value in opening.environ.items() if is_secret_name(name)]
+    return ReplayProvider(opening.model.name, Redactor(secrets_of(opening.environ)))
 
 
 class Tape:
@@ -44,8 +40,8 @@ class Tape:
     async def play(self, request: Request, model: str = "") -> AsyncIterator[Part]:
         """model: `provider/model` that is asked, where that is compared as well. Raises ProviderFault(replay)
         with the first difference; the recorded error where there is one."""
-        asked = canonical(request, self._redact)
-        due = self._due(asked)
+        asked = canonical(request, self._redact.data)
+        due = self._due(request)
         exchanges = self._run.exchanges
         if due >= len(exchanges):
             raise self._over(f"the recording ends after {len(exchanges)} exchanges, and the run asks for one more")
@@ -59,11 +55,11 @@ class Tape:
         if exchange.error is not None:
             raise exchange.error.fault()
 
-    def _due(self, asked: dict[str, Any]) -> int:
+    def _due(self, request: Request) -> int:
         """One after the other; a run taken up by another process starts where its transcript stands."""
         if self._next is not None:
             return self._next
-        answers = Exchange(asked).answers()
+        answers = sum(message.role == "assistant" for message in request.messages)
         fitting = (i for i, exchange in enumerate(self._run.exchanges) if exchange.answers() >= answers)
         return next(fitting, len(self._run.exchanges))
 

@@ -19,11 +19,12 @@ from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.context import CallContext
 from remit.engine.dispatch import Hands
-from remit.engine.finish import Unmet
 from remit.engine.recorder import Recorder
+from remit.engine.result import build_result
 from remit.engine.run import Run
+from remit.engine.state import State
 from remit.providers.difference import first_difference
-from remit.providers.recording import RecordedCall, RecordedRun
+from remit.providers.recording import RecordedCall, RecordedEnd, RecordedRun, given
 from remit.providers.replay import NAME, Tape
 from remit.tools.contract import Tool
 from remit.wiring.course import Course
@@ -54,11 +55,13 @@ class Playback(Course):
         self._judging: RecordedCall | None = None
         self._stop: Callable[[RemitError], None] | None = None
         self._charge: Callable[[], None] | None = None
+        self._state: State | None = None
+        self._init: Init | None = None
 
     # -- the course ----------------------------------------------------------------------------
 
     def tool(self, tool: Tool) -> Tool:
-        return tool if self._live and tool.name not in OUTSIDE else StandIn(tool, self)
+        return StandIn(tool, self, live=self._live and tool.name not in OUTSIDE)
 
     def hands(self, hands: Hands) -> Hands:
         return hands if self._live else _OwnHands(hands)
@@ -73,10 +76,12 @@ class Playback(Course):
 
     def told(self, init: Init) -> Init:
         init.provider, init.scripted = NAME, True
+        self._init = init
         return init
 
     def attach(self, run: Run, recorder: Recorder) -> None:
         self._stop, self._charge = run.stop, recorder.charge_network_request
+        self._state = recorder.state
 
     def verified(self, error: RemitError | None) -> RemitError | None:
         """The end as it is, if it is the recorded one."""
@@ -86,14 +91,20 @@ class Playback(Course):
         end = self._run.end
         if end is None:
             return self._unplayed() or self.over("")
-        now = {"verdict": _verdict(error), "kind": error.kind if error else "", "unmet": _unmet(error)}
-        then = {"verdict": end.verdict, "kind": end.kind, "unmet": list(end.unmet)}
-        difference = first_difference(then, now)
+        difference = first_difference(self._plain(_end(end)), self._plain(_end(self._ended(error))))
         if not difference:
             return self._unplayed() or error
         if error is None and self._was_stopped():
             return self._unplayed() or self.over("")
         return self._unplayed() or self._fault(f"the run did not end as the recorded one\n{difference}")
+
+    def _ended(self, error: RemitError | None) -> RecordedEnd:
+        """The end of this run, as one that is recorded says it."""
+        assert self._state is not None and self._init is not None
+        result = build_result(self._spec, self._state, error, init=self._init, seconds=0.0)
+        gave = given(msgspec.to_builtins(result))
+        unmet = tuple(result.unmet)
+        return RecordedEnd(result.verdict, result.exit_code, gave, result.error_kind, tuple(result.errors), unmet)
 
     # -- what stand-ins ask --------------------------------------------------------------------
 
@@ -130,7 +141,8 @@ class Playback(Course):
         recorded one had begun that."""
         end = self._run.end
         if end is None:
-            return self._stopped("its process died, or the file was cut")
+            torn = f", in its line {self._run.torn}" if self._run.torn else ""
+            return self._stopped(f"its process died, or the file was cut{torn}")
         if (end.verdict, end.kind) == (Verdict.BUDGET, "seconds"):
             return spent_error("seconds", self._spec.limits.seconds or 0.0)
         if self._was_stopped():
@@ -243,9 +255,12 @@ def _decision(of: RecordedCall | CallChecked) -> dict[str, Any]:
     }
 
 
-def _verdict(error: RemitError | None) -> str:
-    return (error.verdict if error else Verdict.DONE).value
-
-
-def _unmet(error: RemitError | None) -> list[str]:
-    return error.unmet if isinstance(error, Unmet) else []
+def _end(of: RecordedEnd) -> dict[str, Any]:
+    """What is compared of an end. Errors name files, which lie elsewhere now."""
+    return {
+        "verdict": of.verdict,
+        "exit_code": of.exit_code,
+        "kind": of.kind,
+        "unmet": list(of.unmet),
+        "gave": of.gave,
+    }

@@ -204,7 +204,7 @@ def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | No
         from remit.wiring.recorded import recorded
 
         standing_at = standing(settings, ports.environ, run_files)
-        models, course = recorded(models, record, ports.environ, guard, *standing_at)
+        models, course = recorded(models, record, ports.environ, guard, spec, *standing_at)
     world = RunWorld(root, spec.fetch_allowed_ports)
     confined = confine(spec, settings, policy, offer)
     return Parts(policy, approvals, offer, models, guard, world, root, course, confined)

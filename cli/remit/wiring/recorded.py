@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from remit.base.redact import KeyGuard, Redactor, is_secret_name
+from remit.base.messages import Request
+from remit.base.redact import KeyGuard, Redactor, secrets_of
+from remit.base.spec import RunSpec
 from remit.engine.models import Model
 from remit.providers.record import Recording, RecordingProvider
-from remit.providers.recording import RecordedModel
+from remit.providers.recording import Exchange, Header, RecordedCall, RecordedEnd, RecordedError, RecordedModel
+from remit.tools import registry
 from remit.wiring.course import Course
+from remit.wiring.standin import CHECK, OUTPUT
 
 
 class RecordedCourse(Course):
@@ -25,11 +30,19 @@ class RecordedCourse(Course):
 
 
 def recorded(
-    models: Sequence[Model], path: str, environ: Mapping[str, str], guard: KeyGuard, home: str, own: Sequence[str]
+    models: Sequence[Model],
+    path: str,
+    environ: Mapping[str, str],
+    guard: KeyGuard,
+    spec: RunSpec,
+    home: str,
+    own: Sequence[str],
 ) -> tuple[list[Model], Course]:
     """The models of a run, all recorded to one file, and its course. Raises UsageFault."""
     known = [_facts(model) for model in models]
-    recording = Recording(path, Redactor(_secrets(models, environ)), known, home=home, own=own, guard=guard)
+    variables = {name for model in models for name in model.spec.key_env}
+    secrets = secrets_of(environ, variables, [home, *own, *words(spec)])
+    recording = Recording(path, Redactor(secrets), known, home=home, own=own, guard=guard)
     through = [
         msgspec.structs.replace(model, provider=RecordingProvider(model.provider, recording)) for model in models
     ]
@@ -40,6 +53,22 @@ def _facts(model: Model) -> RecordedModel:
     return RecordedModel(model.provider.name, model.provider.model, model.price, model.metered)
 
 
-def _secrets(models: Sequence[Model], environ: Mapping[str, str]) -> list[str]:
-    keys = {name for model in models for name in model.spec.key_env}
-    return [value for name, value in environ.items() if name in keys or is_secret_name(name)]
+def words(spec: RunSpec) -> Iterator[str]:
+    """What a recording of a run says in words of its own: without one of them it would not be understood."""
+    yield from (spec.workspace, OUTPUT, CHECK, *registry.tool_effects(), *spec.models)
+    kinds = [RunSpec, Header, Exchange, RecordedCall, RecordedEnd, RecordedError, Request]
+    _, schemas = msgspec.json.schema_components(kinds)
+    yield from _named(schemas)
+
+
+def _named(schema: Any) -> Iterator[str]:
+    """The names of fields, tags and choices in a JSON Schema."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _named(each)
+    if not isinstance(schema, dict):
+        return
+    yield from schema.get("properties", ())
+    yield from (each for each in (*schema.get("enum", ()), schema.get("const")) if isinstance(each, str))
+    for each in schema.values():
+        yield from _named(each)

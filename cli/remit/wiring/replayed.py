@@ -9,9 +9,10 @@ from typing import NoReturn, cast
 
 import msgspec
 
+from remit.base.calls import RuleRef
 from remit.base.errors import ErrorCode, Failure, Faults, UsageFault
 from remit.base.ports import World
-from remit.base.redact import KeyGuard, Redactor, is_secret_name
+from remit.base.redact import KeyGuard, Redactor, secrets_of
 from remit.base.spec import PLAYED, RunSpec
 from remit.config.settings import Settings
 from remit.engine.models import Model
@@ -27,6 +28,7 @@ from remit.wiring.offer import Offer, offer_tools, standing
 from remit.wiring.playback import Playback
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import Parts, ReadyRun, begin
+from remit.wiring.recorded import words
 from remit.workspace.root import Root
 
 
@@ -45,7 +47,8 @@ def replay(
     Raises UsageFault for what is no recording of a run, or one that this program cannot play."""
     run = read_recording(path)
     spec = _spec(run, workspace)
-    redact = Redactor(value for name, value in ports.environ.items() if live and is_secret_name(name))
+    known = [run.header.home, *run.header.own, *words(spec)] if live else ()
+    redact = Redactor(secrets_of(ports.environ, known=known) if live else ())
     playback = Playback(run, spec, live=live, redact=redact)
     root = Root(spec.workspace) if live else None
     run_files = own_files(out) if out else ()
@@ -100,9 +103,22 @@ def _rules(
         if spec.approvals is not None:
             now = _at(run.header.started)
             approvals = load_answers(spec.approvals, frozenset(effects), now=now, uses=_Uses(playback))
-        return policy, approvals, offer_tools(spec, policy, approvals)
+        return policy, approvals, _offered(run, offer_tools(spec, policy, approvals))
     except Faults as problem:
         raise _unfit(run, str(problem.faults[0])) from None
+
+
+def _offered(run: RecordedRun, offer: Offer) -> Offer:
+    """The tools of the recorded run. What they work with may be missing here, or have been missing there."""
+    if not run.exchanges:
+        return offer
+    then = [str(tool.get("name")) for tool in run.exchanges[0].request.get("tools", ())]
+    missing = {name for name, rule in offer.withheld.items() if rule.source == MISSING}
+    here = {**offer.tools, **{name: registry.load(name) for name in then if name in missing}}
+    gone = {name: _THERE for name, tool in offer.tools.items() if tool.hands and name not in then}
+    withheld = {name: rule for name, rule in offer.withheld.items() if name not in here}
+    order = [*(name for name in then if name in here), *(name for name in here if name not in then)]
+    return Offer({name: here[name] for name in order if name not in gone}, {**withheld, **gone})
 
 
 def _moved(path: str, old: str, new: str) -> str:
@@ -113,6 +129,12 @@ def _moved(path: str, old: str, new: str) -> str:
 def _at(started: float) -> Callable[[], datetime]:
     moment = datetime.fromtimestamp(started, UTC)
     return lambda: moment
+
+
+MISSING = "none"
+"""The source of what no rule withholds, but the machine."""
+
+_THERE = RuleRef(MISSING, "", "it was not offered when the run was recorded")
 
 
 class _Uses:

@@ -122,8 +122,14 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "Without `--live-tools` no tool touches anything outside of the new run's directory. Artifacts are written "
             "there again, and their digests compared. With it, all tools and checks run, in the workspace of the "
             "recorded run or that of `-C`, under the recorded rules; only memory proposals are never made again.",
+            "The values of variables with the name of a secret and what looks like a key are not recorded: "
+            "`[redacted]` stands in their place, and anything may stand there when the run is played. Values of less "
+            "than 8 characters are recorded, and so are places that exist and words of the recording itself, such as "
+            "the workspace and the names of tools. A call with a secret in it gives what it gave, with live tools too, "
+            "and its artifact is written without the secret.",
             "A recorded run that was killed, stopped by a signal or ended by a full disk is played up to that place, "
-            "which is told with exit code 5. A run that played a recording cannot be resumed.",
+            "and so is a file whose last line is not whole, which is told with exit code 5. A run that played a "
+            "recording cannot be resumed.",
             _RUN_FORMS,
         ),
         examples=(
@@ -198,6 +204,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "A key comes from the first of these that has one: the variable of the provider, `auth.toml` in the "
             "directory of the settings, the `token_command` of the provider. The file is used only if nobody but its "
             "owner can reach it (mode 0600); else the exit code is 8.",
+            "A key is kept out of all that a run tells, writes and sends, its calls and artifacts included, and "
+            "`[redacted]` stands in its place. For that it has to have 8 characters or more. One of 8 to 15 is left "
+            "where it is plain words, such as `lm-studio` or `NOT_NEEDED`: letters in one case or with a capital "
+            "first, joined by `-`, `_`, `.` or blanks.",
         ),
         examples=(
             Example("Store the key that a variable holds:", 'printf %s "$KEY" | remit auth set openai'),
