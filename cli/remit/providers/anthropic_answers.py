@@ -11,12 +11,12 @@ from remit.base.errors import ProviderFault
 from remit.base.messages import Part, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub_tree
 from remit.providers.assembly import Assembly, Kind, OpenBlock
+from remit.providers.decoding import END_SECONDS, broken_off, cut_off
 from remit.providers.failures import from_stream
 from remit.providers.figures import count_in
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import END_SECONDS, broken_off, cut_off
 
 
 class _Delta(msgspec.Struct):

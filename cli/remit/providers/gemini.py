@@ -12,6 +12,7 @@ import msgspec
 from remit.base.messages import Part, Request, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub, scrub_tree
 from remit.providers.assembly import Assembly, Kind, OpenBlock
+from remit.providers.decoding import END_SECONDS, cut_off
 from remit.providers.failures import AttemptFailed, from_stream
 from remit.providers.failures import quote as quote_message
 from remit.providers.figures import count_in
@@ -20,7 +21,7 @@ from remit.providers.opening import Opening
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import END_SECONDS, cut_off, open_wire
+from remit.providers.wire import open_wire
 
 _VERSION = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?/?$")
 _COLLECTIONS = frozenset({"models", "tunedModels"})

@@ -10,13 +10,13 @@ import msgspec
 from remit.base.messages import Part, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub
 from remit.providers.assembly import Assembly, Kind, OpenBlock
+from remit.providers.decoding import END_SECONDS, broken_off, cut_off
 from remit.providers.failures import from_stream
 from remit.providers.figures import count_in
 from remit.providers.openai_chat_reasoning import Kept, merge_details
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import END_SECONDS, broken_off, cut_off
 
 
 class _Function(msgspec.Struct):

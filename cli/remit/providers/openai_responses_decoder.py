@@ -10,12 +10,12 @@ import msgspec
 from remit.base.messages import Part, StopPart, StopReason, Usage, UsagePart
 from remit.base.text import scrub, scrub_tree
 from remit.providers.assembly import Assembly, Kind, OpenBlock
+from remit.providers.decoding import broken_off, cut_off
 from remit.providers.failures import from_stream
 from remit.providers.figures import count_in
 from remit.providers.reading import EventReader
 from remit.providers.sse import SseEvent
 from remit.providers.transcript import to_json
-from remit.providers.wire import broken_off, cut_off
 
 
 class _Event(msgspec.Struct, gc=False):

@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import Protocol
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -17,8 +16,8 @@ from remit.base.errors import PreflightFault, ProviderFault
 from remit.base.messages import BlockPart, Delta, Part, RetryPart
 from remit.base.redact import Redactor
 from remit.providers.bodies import events_of, reader_for
+from remit.providers.decoding import Decoder
 from remit.providers.failures import LONGEST_HINT_SECONDS, AttemptFailed, from_response, hinted
-from remit.providers.failures import quote as quote_message
 from remit.providers.http import HttpClient, Response, check_base_url
 from remit.providers.listener import Listener
 from remit.providers.opening import Opening
@@ -31,10 +30,6 @@ MAX_ATTEMPTS = 8
 FIRST_WAIT_SECONDS = 2.0
 LONGEST_WAIT_SECONDS = 30.0
 JITTER = 0.25
-
-END_SECONDS = 2.0
-"""How long a stream may go on without a word once its model has said why it stopped. Usage and the end mark
-come right after that; some servers send neither and leave the connection open."""
 
 _ERROR_BODY_BYTES = 64 * 1024
 _DRAIN_SECONDS = 0.25
@@ -114,35 +109,6 @@ def check_header(provider: str, name: str, value: str, source: str) -> None:
         what = f"{provider}: the value of {source} has characters that no HTTP header can carry"
         hint = "check it for line breaks and for letters outside of ASCII"
         raise PreflightFault(what, hint=hint, kind="no_key")
-
-
-class Decoder(Protocol):
-    """The state of one answer: events of one protocol in, parts out."""
-
-    finished: bool
-    """Nothing that matters comes after this."""
-
-    end_seconds: float | None
-    """Since the model said why it stopped: a silence of so many seconds is the end. None before that."""
-
-    def feed(self, event: SseEvent) -> Sequence[Part]:
-        """The parts that this event completes. Raises AttemptFailed for an error told in the stream,
-        ProviderFault(malformed) for what is not the protocol."""
-        ...
-
-    def end(self) -> Sequence[Part]:
-        """The last parts, StopPart included. Raises AttemptFailed if the answer is not complete."""
-        ...
-
-
-def cut_off(detail: str) -> AttemptFailed:
-    """A stream that ended before its answer did."""
-    return AttemptFailed("network", f"the connection ended before the answer did: {detail}")
-
-
-def broken_off(word: str) -> AttemptFailed:
-    """An answer that its server gave up. word: of the server, for why it stopped."""
-    return AttemptFailed("overloaded", f"the server broke the answer off: it ended with {quote_message(word)!r}")
 
 
 class Wire:
