@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -42,9 +43,12 @@ def confined(lines: Mapping[str, str], *, as_user: str = "self", bubblewrap: str
     with a file `kept`; TCP, UDP, PID, UNIX of those outside; WORK, ART, OWN, SHARED. as_user: `self` or `nobody`.
     wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing."""
     request = json.dumps({"lines": dict(lines), "user": as_user, "wish": wish, "bubblewrap": bubblewrap})
-    done = subprocess.run(
-        [sys.executable, __file__], input=request.encode(), capture_output=True, check=False, timeout=120
-    )
+    # One at a time: each hides the sockets of the machine, those of the others among them, which come and go.
+    with open(Path(tempfile.gettempdir()) / "remit-confined.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [sys.executable, __file__], input=request.encode(), capture_output=True, check=False, timeout=120
+        )
     assert done.returncode == 0, done.stderr.decode()
     return Confined(**json.loads(done.stdout))
 
