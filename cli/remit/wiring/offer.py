@@ -86,8 +86,10 @@ def _missing(tool: Tool, spec: RunSpec) -> str:
         from remit.workspace.monty import missing_interpreter
 
         return missing_interpreter(spec.python_worker)
-    if tool.name in EDITORS and all(editor in spec.ticks for editor in EDITORS):
-        # One editor a model: the one it was trained on. Where only one is ticked, that was somebody's choice.
+    played = spec.model.partition("/")[0] in ("scripted", "replay")
+    if tool.name in EDITORS and not played and all(editor in spec.ticks for editor in EDITORS):
+        # One editor a model: the one it was trained on. Where only one is ticked, that was somebody's choice,
+        # and a script was trained on nothing.
         chosen = editor_for(spec.model)
         return "" if tool.name == chosen else f"the model uses the other editing tool, {chosen}"
     return ""
