@@ -43,6 +43,7 @@ def test_effort(tmp_path: Path, model: str, effort: str | None, sent: str | None
         assert server.requests[0].body.get("reasoning_effort") == sent
     notices = [event["text"] for event in ran.events if event.get("kind") == "effort"]
     assert bool(notices) is told and all(model in text and "providers.toml" in text for text in notices)
+    assert all(("does not think" in text) == (model == "mine/does-not") for text in notices)
 
 
 def test_a_task_says_it_too(tmp_path: Path) -> None:

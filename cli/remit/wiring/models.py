@@ -71,12 +71,14 @@ def effort_notices(spec: RunSpec, models: list[Model]) -> list[str]:
     """What to tell of models that cannot be told how much to think."""
     if spec.effort in (None, "off"):
         return []
-    deaf = [model.spec.id for model in models if model.metered and model.spec.thinking in (None, "none")]
-    return [
-        f"--effort {spec.effort} is not sent to {name}: nobody said how it is told to think "
-        f"(`thinking` of its entry in providers.toml)"
-        for name in deaf
-    ]
+    deaf = [model.spec for model in models if model.metered and model.spec.thinking in (None, "none")]
+    return [f"--effort {spec.effort} is not sent to {model.id}: {_why_deaf(model)}" for model in deaf]
+
+
+def _why_deaf(model: ModelSpec) -> str:
+    if model.thinking == "none":
+        return "it does not think (`thinking` of its entry in providers.toml)"
+    return "nobody said how it is told to think (`thinking` of its entry in providers.toml)"
 
 
 def batch_bytes(models: list[Model]) -> int | None:

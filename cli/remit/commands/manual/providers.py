@@ -39,7 +39,7 @@ PROVIDER_KEYS = {
     "It is run without a shell where no variable and no key of `remit auth` is there, and once more when the server "
     "takes the key no longer.",
     "auth_header": "Header of the key. Default: that of the protocol.",
-    "headers": "Headers sent with every request. Names of secrets are refused.",
+    "headers": "Headers sent with every request. Names of secrets are refused, and of headers that frame a request.",
     "query": "Parameters of the URL of every request, such as `api-version`.",
     "display_name": "The name for people.",
     "default_model": "The model that the provider's name alone stands for: `-m mycorp`.",
@@ -55,8 +55,9 @@ MODEL_KEYS = {
     "output_in_window": "Whether the answer counts against the context window. Default true.",
     "vision": "Whether it sees pictures. With false those of tools become notes, and `--image` is refused.",
     "pdf": "Whether it reads PDF.",
-    "thinking": "How it is told to think by `--effort`: `none`, `budget` (a number of tokens), `adaptive`, `effort` (a "
-    "word) or `level` (the words of Gemini).",
+    "thinking": "How it is told to think by `--effort`: `none`; `effort` (a word; `openai`, `openai-responses`), "
+    "`budget` (a number of tokens; `anthropic`, `google`), `adaptive` (`anthropic`) or `level` (the words of Gemini; "
+    "`google`).",
     "cache_breakpoints": "Whether requests mark what the server should keep in its cache.",
     "price": "US dollars per million tokens, see PRICES. `[prices]` of remit.toml goes before it.",
     "gguf": "Only below `[local]`: path of the weights that the id stands for.",
