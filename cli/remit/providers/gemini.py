@@ -102,6 +102,9 @@ class _Chunk(msgspec.Struct, rename="camel"):
 # A server that does not know `alt=sse` sends all chunks as one JSON array.
 _chunks = EventReader(_Chunk | list[_Chunk], "Gemini generateContent")
 
+USAGE_EVERY = 32
+"""Chunks from one reading of the usage to the next, before the last: an answer that is cut loses no more."""
+
 UNSURE_END_SECONDS = 5 * END_SECONDS
 """How long the end may still take where every chunk had a finish reason so far: more of the answer may follow."""
 
@@ -143,6 +146,7 @@ class GeminiDecoder:
         self._run_start = 0
         self._usage: list[UsagePart] = []
         self._told_usage: Usage | None = None
+        self._counted = 0
         self._unfinished = False
         self._finish_reason = ""
         self._finish_message = ""
@@ -157,8 +161,10 @@ class GeminiDecoder:
             if chunk.error is not None:
                 raise from_stream(chunk.error)
             self._take(chunk)
-        parts: list[Part] = [*self._assembly.take(), *self._usage]
-        self._usage.clear()
+        parts = self._assembly.take()
+        if self._usage:
+            parts += self._usage
+            self._usage.clear()
         return parts
 
     def end(self) -> list[Part]:
@@ -198,10 +204,6 @@ class GeminiDecoder:
     # -- what it holds -----------------------------------------------------------------------------
 
     def _take(self, chunk: _Chunk) -> None:
-        usage = _usage_of(chunk.usage_metadata)
-        if usage is not None and usage != self._told_usage:
-            self._told_usage = usage
-            self._usage.append(UsagePart(usage))
         feedback = chunk.prompt_feedback
         if feedback is not None and feedback.block_reason and feedback.block_reason not in _UNSPECIFIED:
             told = (feedback.block_reason, quote_message(feedback.block_reason_message or ""))
@@ -209,6 +211,17 @@ class GeminiDecoder:
         for candidate in chunk.candidates or ():
             if not candidate.index:
                 self._take_candidate(candidate)
+        if chunk.usage_metadata is not None:
+            # Every chunk counts anew; to read each of these counts costs more than all else of it.
+            if self._counted % USAGE_EVERY == 0 or self._finish_reason or self._blocked:
+                self._tell_usage(chunk.usage_metadata)
+            self._counted += 1
+
+    def _tell_usage(self, told: Any) -> None:
+        usage = _usage_of(told)
+        if usage is not None and usage != self._told_usage:
+            self._told_usage = usage
+            self._usage.append(UsagePart(usage))
 
     def _take_candidate(self, candidate: _Candidate) -> None:
         if candidate.content is not None:
