@@ -217,7 +217,12 @@ def test_a_signal_while_a_command_runs(home: Home) -> None:
     run = ["run", "-t", task, "-m", home.script(DONE), "-o", str(home.out), "--output-format", "stream-json"]
     with home.started(*run) as process:
         assert select.select([ready], [], [], 60)[0]
-        assert os.read(ready, 100) and sleeping(lasts)
+        assert os.read(ready, 100)
+        until = time.monotonic() + SOON
+        while not sleeping(lasts):
+            # It is a shell until it has become the program.
+            assert time.monotonic() < until
+            time.sleep(0.01)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         ran, after = finish(process)
