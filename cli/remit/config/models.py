@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from remit.base.errors import UsageFault
 from remit.base.spec import ModelSpec, Protocol
 from remit.config.providers import FILE_NAME, Providers, load_providers
 
 _OF_THIS_MACHINE: dict[str, Protocol] = {"local": "local", "scripted": "scripted", "replay": "replay"}
 
 
-def resolve_models(names: Iterable[str], config_dir: str) -> tuple[dict[str, ModelSpec], dict[str, str]]:
-    """Each name's model, and the sha256 of the files that were read for it. Raises Faults, UsageFault."""
+def resolve_models(
+    names: Iterable[str], config_dir: str, where: Mapping[str, str] | None = None
+) -> tuple[dict[str, ModelSpec], dict[str, str]]:
+    """Each name's model, and the sha256 of the files that were read for it. where: the place of each name,
+    for the fault of one that no model has. Raises Faults, UsageFault."""
     wanted = list(dict.fromkeys(names))
     if not wanted:
         return {}, {}
     if not os.path.lexists(os.path.join(config_dir, FILE_NAME)) and (plain := _plain(wanted)):
         return plain, {}
     providers: Providers = load_providers(config_dir)
-    return {name: providers.model(name) for name in wanted}, providers.files
+    found: dict[str, ModelSpec] = {}
+    for name in wanted:
+        try:
+            found[name] = providers.model(name)
+        except UsageFault as problem:
+            problem.where = (where or {}).get(name, problem.where)
+            raise
+    return found, providers.files
 
 
 def _plain(names: list[str]) -> dict[str, ModelSpec]:

@@ -265,18 +265,16 @@ class _Resolve:
                 self._fault(message, "--fallback-model")
         if len(self._faults) > known:
             return "", (), {}
-        found: dict[str, ModelSpec] = {}
-        for name in filter(None, (first, *others)):
-            try:
-                model, files = resolve_models([name], self._settings.config_dir)
-            except Faults as problem:
-                self._faults += problem.faults
-                return "", (), {}
-            except UsageFault as problem:
-                self._fault(problem.what, self._model_where(task, name == first), problem.hint)
-                return "", (), {}
-            found |= model
-            self._files |= files
+        where = {name: self._model_where(task, name == first) for name in filter(None, (first, *others))}
+        try:
+            found, files = resolve_models(where, self._settings.config_dir, where)
+        except Faults as problem:
+            self._faults += problem.faults
+            return "", (), {}
+        except UsageFault as problem:
+            self._fault(problem.what, problem.where, problem.hint)
+            return "", (), {}
+        self._files |= files
         ids = [found[name].id for name in dict.fromkeys(filter(None, (first, *others)))]
         by_id = {model.id: model for model in found.values()}
         return (ids[0], tuple(ids[1:]), by_id) if first else ("", tuple(ids), by_id)
