@@ -1,0 +1,60 @@
+"""Documentation as it stands in source: comments above a definition, strings, and their first lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MAX_DOC = 160
+"""Characters of a first line."""
+
+_MAX_COMMENT_LINES = 60
+_LINE = re.compile(rb"^\s*(//|#(?!\[|!\[|include|define|if|endif|else|pragma|undef|error|import)|--(?!\[)|;|%|@doc\b)")
+_BLOCK_END = re.compile(rb"(\*/|--\]\]|-->|#\}|\*\))\s*$")
+_BLOCK_START = re.compile(rb"^\s*(/\*|--\[\[|<!--|\{#|\(\*)")
+_BETWEEN = re.compile(rb"^\s*(@|#\[|\[[A-Z])")
+"""Attributes and decorators stand between a comment and what it is about."""
+
+_MARKS = re.compile(
+    r"^\s*(/\*+!?|\*+/|\*+(?!\*)|//+!?|#+|--\[\[|--+|;+|%+|<!--|\(\*+|@doc\b)\s?|\s*(\*+/|-->|--\]\]|\*+\))\s*$"
+)
+_QUOTES = ('"""', "'''", '"', "'", "`")
+
+
+def comment_above(lines: Sequence[bytes], row: int) -> str:
+    """The comment that ends right above row (from 0), or ""."""
+    above = row - 1
+    while above >= 0 and _BETWEEN.match(lines[above]):
+        above -= 1
+    last = above
+    if above >= 0 and _BLOCK_END.search(lines[above]):
+        while above >= 0 and last - above < _MAX_COMMENT_LINES and not _BLOCK_START.match(lines[above]):
+            above -= 1
+        if above < 0 or not _BLOCK_START.match(lines[above]):
+            return ""
+        return _decoded(lines[above : last + 1])
+    while above >= 0 and last - above < _MAX_COMMENT_LINES and _LINE.match(lines[above]):
+        above -= 1
+    return _decoded(lines[above + 1 : last + 1])
+
+
+def first_line(text: str) -> str:
+    """The first line of documentation that says something, without the marks of comments and strings."""
+    for line in plain_string(text.strip()).splitlines():
+        said = _MARKS.sub("", _MARKS.sub("", line)).strip()
+        if any(character.isalnum() for character in said):
+            return said[:MAX_DOC]
+    return ""
+
+
+def plain_string(text: str) -> str:
+    """What stands between quotes, or the text itself."""
+    bare = text.lstrip("rRbBuUfF@$") if text[-1:] in "\"'`" else text
+    for quote in _QUOTES:
+        if len(bare) >= 2 * len(quote) and bare.startswith(quote) and bare.endswith(quote):
+            return bare[len(quote) : -len(quote)]
+    return text
+
+
+def _decoded(lines: Sequence[bytes]) -> str:
+    return b"\n".join(lines).decode("utf-8", "replace")

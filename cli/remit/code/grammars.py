@@ -1,0 +1,88 @@
+"""Grammars and queries of languages, each loaded when a file first needs it."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import lzma
+import os
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remit.code.languages import LANGUAGES, Language
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+FOLDER = Path(__file__).resolve().parent.parent / "_grammars"
+_OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
+"""What the initialisation of a grammar's library is named for, where that is not its language."""
+
+_held: list[int] = []
+
+
+def missing_grammars() -> str:
+    """Why no source can be read on this machine, or ""."""
+    if importlib.util.find_spec("tree_sitter") is None:
+        return "tree-sitter is not installed: pip install tree-sitter"
+    absent = [grammar for grammar in sorted({each.grammar for each in LANGUAGES}) if not _file(grammar).is_file()]
+    if absent:
+        return f"grammars are missing ({', '.join(absent[:3])}): install remit from its wheel, or with pip install -e ."
+    return ""
+
+
+@cache
+def grammar(name: str) -> tree_sitter.Language:
+    """The grammar of that name. Raises OSError where it is not there or no library of this platform."""
+    import tree_sitter
+
+    library = lzma.decompress(_file(name).read_bytes())
+    module = _OWN_NAME.get(name, name)
+    place = _in_memory(name, library)
+    loader = importlib.machinery.ExtensionFileLoader(module, place)
+    spec = importlib.util.spec_from_file_location(module, place, loader=loader)
+    assert spec is not None
+    loaded = importlib.util.module_from_spec(spec)
+    loader.exec_module(loaded)
+    return tree_sitter.Language(loaded.language())
+
+
+@cache
+def query(language: Language) -> tree_sitter.Query:
+    """All queries of a language as one."""
+    import tree_sitter
+
+    return tree_sitter.Query(grammar(language.grammar), "\n".join(query_text(name) for name in language.queries))
+
+
+def query_text(name: str) -> str:
+    return resources.files("remit.code").joinpath("queries", f"{name}.scm").read_text("utf-8")
+
+
+def _file(name: str) -> Path:
+    return FOLDER / f"{name}.xz"
+
+
+def _in_memory(name: str, library: bytes) -> str:
+    """A file that holds the library and needs no place on a disk."""
+    if not hasattr(os, "memfd_create"):
+        return _on_disk(name, library)
+    fd = os.memfd_create(name, os.MFD_CLOEXEC)
+    os.write(fd, library)
+    # Kept open: the system's loader knows libraries by path, and would take the next one with this number for it.
+    _held.append(fd)
+    return f"/proc/self/fd/{fd}"
+
+
+def _on_disk(name: str, library: bytes) -> str:
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="remit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, f"{name}.so")
+    Path(path).write_bytes(library)
+    return path

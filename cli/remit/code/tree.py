@@ -1,0 +1,50 @@
+"""A source tree as it was read: the facts of its files, and an account of what was left out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from remit.code.facts import Facts
+
+Bound = Literal["", "files", "entries", "bytes", "time"]
+
+MAX_FILES = 20_000
+MAX_ENTRIES = 200_000
+MAX_FILE_BYTES = 1 << 20
+"""Of source that is generated or packed there is more to read than to learn."""
+
+MAX_TREE_BYTES = 512 << 20
+MAX_TREE_SECONDS = 60.0
+
+
+class SourceFile(msgspec.Struct, gc=False):
+    """path: from the searched directory. size: bytes. tests: whether its path says that it holds tests."""
+
+    path: str
+    size: int
+    facts: Facts
+    tests: bool = False
+
+
+class Skipped(msgspec.Struct):
+    """Numbers of files of known languages that were not read. too_large, binary, unreadable; withheld: by rules or
+    as credential files; failed: the parser did not survive them, or not in time."""
+
+    too_large: int = 0
+    binary: int = 0
+    unreadable: int = 0
+    withheld: int = 0
+    failed: int = 0
+
+
+class SourceTree(msgspec.Struct):
+    """files: by path. unknown: files in no language that is read. parsed: files that were not known from before.
+    stopped: the bound that ended the reading, or ""."""
+
+    files: list[SourceFile]
+    skipped: Skipped
+    unknown: int = 0
+    parsed: int = 0
+    stopped: Bound = ""
