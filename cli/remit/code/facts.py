@@ -94,3 +94,16 @@ class Facts(msgspec.Struct, array_like=True):
     definitions: list[Definition] = []
     references: list[Reference] = []
     imports: list[Import] = []
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Facts)
+
+
+def pack(facts: Facts) -> bytes:
+    return _encoder.encode(facts)
+
+
+def unpack(packed: bytes) -> Facts:
+    """Raises msgspec.DecodeError for what are no facts."""
+    return _decoder.decode(packed)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from remit.code.facts import Facts
+from remit.code.facts import Facts, unpack
 
 Bound = Literal["", "files", "entries", "bytes", "time"]
 
@@ -19,13 +19,23 @@ MAX_TREE_BYTES = 512 << 20
 MAX_TREE_SECONDS = 60.0
 
 
-class SourceFile(msgspec.Struct, gc=False):
-    """path: from the searched directory. size: bytes. tests: whether its path says that it holds tests."""
+class SourceFile:
+    """path: from the searched directory, as the file system has it. size: bytes. tests: whether its path says that
+    it holds tests."""
 
-    path: str
-    size: int
-    facts: Facts
-    tests: bool = False
+    __slots__ = ("_facts", "path", "size", "tests")
+
+    def __init__(self, path: str, size: int, facts: Facts | bytes, tests: bool = False) -> None:
+        """facts: bytes as `facts.pack` makes them take a third of the memory."""
+        self.path = path
+        self.size = size
+        self.tests = tests
+        self._facts = facts
+
+    @property
+    def facts(self) -> Facts:
+        """Read anew at each access where they are kept as bytes: take them once, and let them go."""
+        return unpack(self._facts) if isinstance(self._facts, bytes) else self._facts
 
 
 class Skipped(msgspec.Struct):
@@ -41,10 +51,11 @@ class Skipped(msgspec.Struct):
 
 class SourceTree(msgspec.Struct):
     """files: by path. unknown: files in no language that is read. parsed: files that were not known from before.
-    stopped: the bound that ended the reading, or ""."""
+    stopped: the bound that ended the reading, or "". mark: the same for trees with the same files and content."""
 
     files: list[SourceFile]
     skipped: Skipped
     unknown: int = 0
     parsed: int = 0
     stopped: Bound = ""
+    mark: bytes = b""
