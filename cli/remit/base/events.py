@@ -221,6 +221,7 @@ class Result(_Line, kw_only=True, tag_field="type", tag="result"):
     layers: dict[str, str] = msgspec.field(default_factory=dict)
     resets_at: str = ""
     result_index: int = 0
+    user_message_uuids: list[str] = msgspec.field(default_factory=list)
 
 
 Event = (

@@ -108,6 +108,14 @@ class Usage(msgspec.Struct, frozen=True):
             self.cache_write + other.cache_write,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input - other.input,
+            self.output - other.output,
+            self.cache_read - other.cache_read,
+            self.cache_write - other.cache_write,
+        )
+
     def total(self) -> int:
         return self.input + self.output + self.cache_read + self.cache_write
 

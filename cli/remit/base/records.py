@@ -31,13 +31,21 @@ class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
     digest: str = ""
 
 
+REPORT = "report"
+"""Reason of a message that tells what became of background work."""
+
+
 class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
-    """A user message. synthetic: put in by the harness, for this `reason` (one of a few words)."""
+    """A user message. synthetic: put in by the harness, for this `reason` (one of a few words). A prompt begins with
+    one that is not, or with a report of background work; those that are `joined` came while another was under way.
+    uuid: the client's own name for it, or ""."""
 
     text: str
     synthetic: bool = False
     reason: str = ""
     images: tuple[ImageBlock, ...] = ()
+    joined: bool = False
+    uuid: str = ""
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):

@@ -52,8 +52,12 @@ RESUMABLE = {
 }
 
 
-def build_result(spec: RunSpec, state: State, error: RemitError | None, *, init: Init, seconds: float) -> Result:
-    """error None: done. init: of this process. seconds: the whole run so far, earlier processes included."""
+def build_result(
+    spec: RunSpec, state: State, error: RemitError | None, *, init: Init, seconds: float, index: int = 0
+) -> Result:
+    """error None: done. init: of this process. index: of this result in it. seconds: of this prompt, earlier processes
+    included. Money, models and artifacts are told for the whole session so far, all else for this prompt."""
+    usage = state.usage - state.began.usage
     verdict = error.verdict if error else Verdict.DONE
     output = state.output.value if state.output and state.output.valid else None
     return Result(
@@ -62,8 +66,8 @@ def build_result(spec: RunSpec, state: State, error: RemitError | None, *, init:
         verdict=verdict.value,
         exit_code=exit_code(error),
         duration_ms=round(seconds * 1000),
-        duration_api_ms=round(state.api_seconds * 1000),
-        num_turns=state.turn,
+        duration_api_ms=round((state.api_seconds - state.began.api_seconds) * 1000),
+        num_turns=state.turns(),
         result=_text(state, output),
         structured_output=output,
         errors=_errors(error),
@@ -74,10 +78,10 @@ def build_result(spec: RunSpec, state: State, error: RemitError | None, *, init:
         total_cost_usd=round(state.ledger.usd, 6),
         cost_known=state.ledger.usd_known,
         usage={
-            "input_tokens": state.usage.input,
-            "cache_creation_input_tokens": state.usage.cache_write,
-            "cache_read_input_tokens": state.usage.cache_read,
-            "output_tokens": state.usage.output,
+            "input_tokens": usage.input,
+            "cache_creation_input_tokens": usage.cache_write,
+            "cache_read_input_tokens": usage.cache_read,
+            "output_tokens": usage.output,
         },
         modelUsage={name: _model(used) for name, used in state.model_usage.items()},
         permission_denials=[_denial(denial) for denial in state.denials.values()],
@@ -92,6 +96,8 @@ def build_result(spec: RunSpec, state: State, error: RemitError | None, *, init:
         stdin=spec.stdin,
         layers=dict(init.layers),
         resets_at=error.reset_at if isinstance(error, ProviderBusy) else "",
+        result_index=index,
+        user_message_uuids=list(state.said),
     )
 
 

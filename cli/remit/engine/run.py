@@ -17,6 +17,7 @@ from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.dispatch import Dispatch
 from remit.engine.finish import Finish
+from remit.engine.inbox import Mail, NoMail
 from remit.engine.loops import MAX_REPEATS
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
@@ -30,8 +31,8 @@ MAX_EMPTY_ANSWERS = 2
 
 
 class Run:
-    """Takes one prompt from where the state stands to its result. verified: has the last word on how it
-    ended, None: done."""
+    """Takes prompts, one after another, from where the state stands to their results. verified: has the last word
+    on how one ended, None: done."""
 
     def __init__(
         self,
@@ -54,12 +55,16 @@ class Run:
         self._finish = finish
         self._recorder = recorder
         self._init = init
-        self._notices = notices
+        self._notices = list(notices)
         self._verified = verified
+        self.mail: Mail = NoMail()
+        """What comes in while a prompt is under way."""
+        self.results = 0
         self._began = recorder.clock.monotonic()
-        self._before = recorder.state.elapsed
+        self._before = recorder.state.elapsed - recorder.state.began.elapsed
         self._task: asyncio.Task[None] | None = None
         self._stop: RemitError | None = None
+        self._interrupt: RemitError | None = None
 
     def stop(self, reason: RemitError) -> None:
         """End the run cleanly where it stands, from within the loop. The first reason counts."""
@@ -67,8 +72,21 @@ class Run:
         if self._task is not None:
             self._task.cancel()
 
+    def interrupt(self, reason: RemitError) -> bool:
+        """End the prompt under way, from within the loop; others may follow. False where there is none."""
+        if self._task is None or self._task.done():
+            return False
+        self._interrupt = reason
+        self._task.cancel()
+        return True
+
+    @property
+    def stopped(self) -> RemitError | None:
+        """Why no further prompt is taken, if so."""
+        return self._stop
+
     def elapsed(self) -> float:
-        """Seconds of the whole run, earlier processes included."""
+        """Seconds of this prompt, earlier processes included."""
         return self._before + self._recorder.clock.monotonic() - self._began
 
     def hold_deadline(self) -> None:
@@ -79,9 +97,27 @@ class Run:
             raise spent_error("seconds", seconds)
 
     async def go(self) -> Result:
-        """Run to the end. Never raises for anything that happens on the way."""
-        self._task = asyncio.create_task(self._work())
-        return self._end(self._verified(await self._outcome(self._task)))
+        """The prompt of the spec, or what is left of it, to the end; then everything is let go of. Never raises for
+        anything that happens on the way."""
+        try:
+            return await self.prompt()
+        finally:
+            await self.close()
+
+    async def prompt(self, said: UserSaid | None = None) -> Result:
+        """One prompt to its result. said: None for that of the spec. Never raises."""
+        if said is not None:
+            self._began, self._before, self._interrupt = self._recorder.clock.monotonic(), 0.0, None
+        self._task = asyncio.create_task(self._work(said))
+        error = await self._outcome(self._task)
+        if error is not None and error is self._interrupt:
+            self._settle_rest()
+        return self._end(self._verified(error))
+
+    async def close(self) -> None:
+        """Let go of the providers."""
+        for provider in self._providers:
+            await provider.close()
 
     async def _outcome(self, task: asyncio.Task[None]) -> RemitError | None:
         """How the prompt ended: the one value that result line and exit code derive from."""
@@ -94,7 +130,7 @@ class Run:
             task.cancel()
             await asyncio.wait({task})
         if task.cancelled():
-            return self._stop or spent_error("seconds", seconds or 0.0)
+            return self._stop or self._interrupt or spent_error("seconds", seconds or 0.0)
         error = task.exception()
         if error is None or isinstance(error, RemitError):
             return error
@@ -113,13 +149,9 @@ class Run:
             # The journal itself is gone: the result still has to be told.
             self._init.layers["journal"] = second.what
 
-    async def _work(self) -> None:
-        try:
-            await self._prompt()
-            self._hold_recording()
-        finally:
-            for provider in self._providers:
-                await provider.close()
+    async def _work(self, said: UserSaid | None) -> None:
+        await self._prompt(said)
+        self._hold_recording()
 
     def _hold_recording(self) -> None:
         """A run that ends before its recording does is not the recorded one."""
@@ -128,13 +160,22 @@ class Run:
             what = f"the run ended with {left} recorded answer(s) not asked for"
             raise ProviderFault(what, hint="the task or its files changed since the recording", kind="replay")
 
-    async def _prompt(self) -> None:
+    def _begin(self, said: UserSaid | None) -> None:
         recorder, state = self._recorder, self._recorder.state
+        if said is not None:
+            # What an earlier prompt left open is no part of this one.
+            self._settle_rest()
         recorder.emit(self._init)
-        for notice in self._notices:
-            recorder.emit(notice)
-        if not state.user_turns:
+        while self._notices:
+            recorder.emit(self._notices.pop(0))
+        if said is not None:
+            recorder.record(said)
+        elif not state.user_turns:
             recorder.record(UserSaid(self._spec.prompt, images=self._spec.images))
+
+    async def _prompt(self, said: UserSaid | None) -> None:
+        recorder, state = self._recorder, self._recorder.state
+        self._begin(said)
         self._settle_interrupted()
         while True:
             if state.open:
@@ -144,7 +185,8 @@ class Run:
             elif state.wants_answer():
                 self.hold_deadline()
                 self._hold_circles()
-                await self._window.ask(self.elapsed())
+                self._take_mail()
+                await self._window.ask(state.began.elapsed + self.elapsed())
             else:
                 said = self._recover() or self._finish.remind()
                 if said is None:
@@ -167,6 +209,22 @@ class Run:
             self._recorder.emit(Notice(kind="repair", text=f"{key}: {message}"))
             settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model())
             self._recorder.settle(settled, sync=True)
+
+    def _settle_rest(self) -> None:
+        """Calls that are left when a prompt is given up: none of them runs later."""
+        for key, opened in list(self._recorder.state.open.items()):
+            call = opened.call
+            what = "was interrupted; whether it took effect is unknown" if opened.started else "was not run"
+            code = ErrorCode.INTERRUPTED if opened.started else ErrorCode.CANCELLED
+            outcome: Outcome = err(code, f"{call.tool} {what}: the prompt was interrupted")
+            settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model())
+            self._recorder.settle(settled, sync=True)
+
+    def _take_mail(self) -> None:
+        """Messages that came while calls ran go along with their results."""
+        if self._recorder.state.turns():
+            for said in self.mail.take():
+                self._recorder.record(said)
 
     def _hold_circles(self) -> None:
         """Raise ProviderFault when the model does nothing any more but repeat itself."""
@@ -197,7 +255,9 @@ class Run:
         return None
 
     def _end(self, error: RemitError | None) -> Result:
-        return self._recorder.finish(self._conclude(error), self._conclude)
+        result = self._recorder.finish(self._conclude(error), self._conclude)
+        self.results += 1
+        return result
 
     def _conclude(self, error: RemitError | None) -> Result:
         result = self._result(error)
@@ -215,6 +275,7 @@ class Run:
             error,
             init=self._init,
             seconds=self.elapsed(),
+            index=self.results,
         )
 
     def _ended(self, result: Result) -> PromptEnded:

@@ -15,6 +15,7 @@ from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
 from remit.base.messages import Cost, ImageBlock, Message, ResultBlock, TextBlock, Usage
 from remit.base.records import (
+    REPORT,
     Answered,
     ArtifactWritten,
     CallChecked,
@@ -65,8 +66,15 @@ class OpenCall(msgspec.Struct):
     approval: str = ""
 
 
+MAX_PROMPTS = 8
+"""Prompts that a summary of the transcript repeats: the first, and the last ones."""
+
+
 class State:
-    """All of it derives from records. limits: of the run; ledger: what is spent of them."""
+    """All of it derives from records. limits: of the run; ledger: what is spent of them.
+
+    Of the prompt under way are: final_text, stop, plan of checks, output, denials, counts, pending, ended, nags,
+    repeats, and what is measured from `began`. The rest is the whole session's."""
 
     def __init__(self, limits: Limits) -> None:
         self.messages: list[Message] = []
@@ -95,6 +103,9 @@ class State:
         self.limits = limits
         self.ledger = Ledger(limits)
         self.estimated = False
+        self.began = Before()
+        self.said: list[str] = []
+        """Names that the client gave to the messages of this prompt."""
         self.prompts: list[str] = []
         self.pictures: list[ImageBlock] = []
         self.measured = 0
@@ -133,10 +144,14 @@ class State:
 
     @apply.register(UserSaid)
     def _(self, record: UserSaid) -> None:
-        self.user_turns += not record.synthetic
-        self.nags[record.reason] += record.synthetic
-        if not record.synthetic:
-            self.prompts.append(record.text)
+        if not record.joined and (not record.synthetic or record.reason == REPORT):
+            self._begin_prompt()
+        if record.synthetic:
+            self.nags[record.reason] += 1
+        else:
+            self.user_turns += 1
+            self.said += [record.uuid] if record.uuid else []
+            self.prompts = [*self.prompts[:1], *self.prompts[1:][2 - MAX_PROMPTS :], record.text]
             self.pictures += record.images
         self._add_user((*record.images, TextBlock(record.text)))
 
@@ -144,7 +159,7 @@ class State:
     def _(self, record: TurnStarted) -> None:
         self.turn = record.turn
         self.elapsed = record.elapsed
-        self.ledger.turns = record.turn
+        self.ledger.turns = record.turn - self.began.turn
 
     @apply.register(Answered)
     def _(self, record: Answered) -> None:
@@ -267,7 +282,12 @@ class State:
     @apply.register(PromptEnded)
     def _(self, record: PromptEnded) -> None:
         self.ended = record
-        self.elapsed = max(self.elapsed, record.result.get("spent", {}).get("seconds", 0.0))
+        seconds = record.result.get("spent", {}).get("seconds", 0.0)
+        self.elapsed = max(self.elapsed, self.began.elapsed + seconds)
+
+    def turns(self) -> int:
+        """Of this prompt."""
+        return self.turn - self.began.turn
 
     def approved(self, key: str) -> str:
         """The approval (`file:line`) by which this open call was allowed before, or ""."""
@@ -276,6 +296,21 @@ class State:
     def wants_answer(self) -> bool:
         """Whether it is the model's turn to speak."""
         return not self.open and bool(self.messages) and self.messages[-1].role == "user"
+
+    def _begin_prompt(self) -> None:
+        """Another prompt of the session: what was said of the last one is no longer true."""
+        if not self.user_turns:
+            return
+        self.began = Before(self.turn, self.elapsed, self.api_seconds, self.usage)
+        self.ledger.turns = 0
+        self.ended = self.pending = self.stop = self.output = None
+        self.final_text, self._cut = "", False
+        self.output_attempts = self.repeats = 0
+        self.said, self.pictures = [], []
+        for book in (self.denials, self.counts, self.nags, self.checks_done):
+            book.clear()
+        self.checks_begun.clear()
+        self.history.clear()
 
     def _add_user(self, blocks: tuple[Any, ...]) -> None:
         # Two user messages in a row are an error to some providers: they become one.
@@ -330,6 +365,15 @@ class State:
         entry.usage = entry.usage + usage
         entry.cost = entry.cost + (cost or Cost())
         entry.cost_known = entry.cost_known and not record.estimated and (cost is not None or not usage.total())
+
+
+class Before(msgspec.Struct, frozen=True):
+    """How the session stood when the prompt began. elapsed, api_seconds: seconds."""
+
+    turn: int = 0
+    elapsed: float = 0.0
+    api_seconds: float = 0.0
+    usage: Usage = Usage()
 
 
 class ModelUsage(msgspec.Struct):

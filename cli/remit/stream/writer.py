@@ -23,7 +23,7 @@ _AWKWARD = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 # Fields that clients of this wire test for presence: left out while they say nothing.
 LEFT_OUT: dict[type, dict[str, Any]] = {
-    Result: {"result": None, "structured_output": None, "errors": []},
+    Result: {"result": None, "structured_output": None, "errors": [], "user_message_uuids": []},
     User: {"tool_use_result": None, "tool_result_meta": [], "isSynthetic": False},
 }
 

@@ -1,0 +1,68 @@
+"""Messages on their way to the model: prompts that wait for their turn, and what joins the one under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from remit.base.records import UserSaid
+
+
+class Mail(Protocol):
+    """What a prompt under way is told between its turns."""
+
+    def take(self) -> Sequence[UserSaid]:
+        """All that waits, in order; none of it waits any more."""
+        ...
+
+
+class NoMail:
+    """Nobody writes."""
+
+    def take(self) -> Sequence[UserSaid]:
+        return ()
+
+
+class Inbox:
+    """Prompts that wait. While one is under way the next ones join it, each once; what is left when it ends
+    becomes a prompt of its own."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[UserSaid] = deque()
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing comes any more."""
+        return self._closed
+
+    def put(self, said: UserSaid) -> None:
+        self._waiting.append(said)
+        self._changed.set()
+
+    def close(self) -> None:
+        """Nothing more will come; what waits is still served."""
+        self._closed = True
+        self._changed.set()
+
+    def take(self) -> Sequence[UserSaid]:
+        joined = [msgspec.structs.replace(said, joined=True) for said in self._waiting]
+        self._waiting.clear()
+        return joined
+
+    async def next(self) -> UserSaid | None:
+        """The next prompt; None once there will be none."""
+        while not self._waiting:
+            if self._closed:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        return self._waiting.popleft()
