@@ -67,7 +67,7 @@ function __remit_tools # NAME[=auto|ask|deny],...
     if test -n "$name"
         printf '%s\n' "$done$name"{auto,ask,deny}
     else
-        printf '%s\n' "$done"{analyze_csv,execution_environment,fetch_url,file_apply_patch,file_edit,file_glob,file_grep,file_read,file_write,list_files,propose_memory,python_execution,read_file,search_files,shell,todo_write,update_plan,write_artifact}
+        printf '%s\n' "$done"{analyze_csv,execution_environment,fetch_url,file_apply_patch,file_edit,file_glob,file_grep,file_read,file_write,list_files,propose_memory,python_execution,read_file,search_files,shell,todo_write,update_plan,view_image,write_artifact}
     end
 end
 
@@ -76,7 +76,7 @@ function __remit_rules # TOOL[:SELECTOR=PATTERN]
     if test -n "$tool"
         printf '%s\n' "$tool"{path,host,url,command,topic,agent,name}=
     else
-        printf '%s\n' analyze_csv execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_read file_write list_files propose_memory python_execution read_file search_files shell todo_write update_plan write_artifact
+        printf '%s\n' analyze_csv execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_read file_write list_files propose_memory python_execution read_file search_files shell todo_write update_plan view_image write_artifact
     end
 end
 
@@ -117,7 +117,7 @@ complete -c remit -n '__remit_in run' -s o -l out -x -a '(__fish_complete_direct
 complete -c remit -n '__remit_in run' -s m -l model -x -a '(__remit_models)' -d 'The model, such as openai/gpt-4o-mini.'
 complete -c remit -n '__remit_in run' -l fallback-model -x -a '(__remit_models)' -d 'To go on with when the model is busy; may be repeated.'
 complete -c remit -n '__remit_in run' -l effort -x -a 'off low medium high max' -d 'How much the model should think. Default: as it does by itself.'
-complete -c remit -n '__remit_in run' -l image -r -F -d 'A picture to show with the prompt: PNG, JPEG, GIF, WebP of at most 3 MiB.'
+complete -c remit -n '__remit_in run' -l image -r -F -d 'A picture to show with the prompt: PNG, JPEG, GIF or WebP.'
 complete -c remit -n '__remit_in run' -l output-format -x -a 'text json stream-json' -d 'What stdout carries.'
 complete -c remit -n '__remit_in run' -s i -l input -x -d 'An input of the task.'
 complete -c remit -n '__remit_in run' -l prompt-file -r -F -d 'File of the prompt; - reads stdin.'
@@ -190,7 +190,7 @@ complete -c remit -n '__remit_in policy explain' -s C -l workspace -x -a '(__fis
 complete -c remit -n '__remit_in policy explain' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
 complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_read file_write list_files propose_memory python_execution read_file search_files shell todo_write update_plan write_artifact'
+complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_read file_write list_files propose_memory python_execution read_file search_files shell todo_write update_plan view_image write_artifact'
 complete -c remit -n '__remit_at 1 runs' -a list -d 'List runs, newest first.'
 complete -c remit -n '__remit_at 1 runs' -a show -d 'Show what a run did, what it was refused, and how to go on.'
 complete -c remit -n '__remit_at 1 runs' -s h -l help -d 'Show the help and exit.'

@@ -1,5 +1,5 @@
-"""Entry point. `--version`, and `__exec` by which remit starts the launcher of its commands, are answered before
-anything else is imported."""
+"""Entry point. `--version`, and `__exec` and `__picture` by which remit starts its own helpers, the launcher of
+commands and the decoder of pictures, are answered before anything else is imported."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def main() -> None:
         from remit.workspace.launcher import main as launch
 
         launch(sys.argv[2:])
+    if sys.argv[1:2] == ["__picture"]:
+        from remit.workspace.picture_child import main as decode
+
+        decode(sys.argv[2:])
+        return
     if sys.argv[1:] in (["--version"], ["-V"]):
         from remit import __version__
 

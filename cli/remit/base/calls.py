@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from remit.base.errors import ErrorCode
+from remit.base.messages import ImageBlock
 from remit.base.resources import Resource
 
 
@@ -33,12 +34,14 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """The result envelope of every tool: `{"ok": true, "data"}` or `{"ok": false, "error"}`.
 
     text: what the model reads where that is not the envelope itself ("" = the envelope as JSON).
+    images: what it sees after that.
     """
 
     ok: bool
     data: Any = None
     error: ErrorInfo | None = None
     text: str = ""
+    images: tuple[ImageBlock, ...] = ()
 
     def envelope(self) -> dict[str, Any]:
         """The documented shape, without our own fields."""
@@ -53,9 +56,9 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self.envelope()).decode()
 
 
-def done(data: Any, text: str = "") -> Outcome:
+def done(data: Any, text: str = "", images: tuple[ImageBlock, ...] = ()) -> Outcome:
     """A successful outcome. `data` must be JSON-encodable."""
-    return Outcome(ok=True, data=data, text=text)
+    return Outcome(ok=True, data=data, text=text, images=images)
 
 
 def err(code: ErrorCode, message: str) -> Outcome:

@@ -82,6 +82,9 @@ class ErrorCode(StrEnum):
     FILE_TOO_LARGE = "file_too_large"
     FILE_CHANGED = "file_changed"
     OFFSET_PAST_END = "offset_past_end"
+    # pictures
+    PICTURE_INVALID = "picture_invalid"
+    PICTURE_TOO_LARGE = "picture_too_large"
     # changes of files
     TEXT_NOT_FOUND = "text_not_found"
     TEXT_AMBIGUOUS = "text_ambiguous"

@@ -44,9 +44,7 @@ Effort = Annotated[
 ]
 Images = Annotated[
     list[str] | None,
-    typer.Option(
-        "--image", metavar="FILE", help="A picture to show with the prompt: PNG, JPEG, GIF, WebP of at most 3 MiB."
-    ),
+    typer.Option("--image", metavar="FILE", help="A picture to show with the prompt: PNG, JPEG, GIF or WebP."),
 ]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", "-p", metavar="FILE", help="Rule file; may be given several times.")

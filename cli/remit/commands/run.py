@@ -114,6 +114,7 @@ def _start(
     from remit.config.resume import with_command
     from remit.config.settings import load_settings
     from remit.tools.registry import tool_effects
+    from remit.workspace.pictures import fit_picture
 
     watch = Watch()
     catch_signals(watch)
@@ -124,7 +125,7 @@ def _start(
 
         flags = with_example(flags, example, settings)
     here = wiring.current_directory()
-    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here)
+    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
     spec = wiring.with_memory(with_command(spec, flags, here), settings)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
     watch.begin()

@@ -15,7 +15,7 @@ from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
 from remit.base.spec import Expect, ModelSpec, PolicySource, RunSpec, Source, Tick
 from remit.base.text import shorten
-from remit.config.images import read_image
+from remit.config.images import FitPicture, as_it_is, read_image
 from remit.config.inputs import fill, given_values
 from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
@@ -81,22 +81,26 @@ def build_spec(
     tool_effects: ToolEffects,
     read_stdin: Callable[[StdinWish], StdinRead],
     cwd: str,
+    fit_picture: FitPicture = as_it_is,
 ) -> RunSpec:
     """The spec of a run: flags before task file before settings.
 
     A prompt argument or file replaces the task's prompt and is taken as it is. Standard input is read
-    last, once all else is known to be right. cwd: the current directory, absolute. Raises Faults with
-    all that is wrong at once."""
-    return _Resolve(flags, settings, tool_effects, cwd).spec(read_stdin)
+    last, once all else is known to be right. cwd: the current directory, absolute. fit_picture: for those
+    that go with the prompt. Raises Faults with all that is wrong at once."""
+    return _Resolve(flags, settings, tool_effects, cwd, fit_picture).spec(read_stdin)
 
 
 class _Resolve:
-    def __init__(self, flags: RunFlags, settings: Settings, tool_effects: ToolEffects, cwd: str) -> None:
+    def __init__(
+        self, flags: RunFlags, settings: Settings, tool_effects: ToolEffects, cwd: str, fit_picture: FitPicture
+    ) -> None:
         self._flags = flags
         self._settings = settings
         self._effects = tool_effects
         self._tools = frozenset(tool_effects)
         self._cwd = cwd
+        self._fit_picture = fit_picture
         self._faults: list[Fault] = []
         self._files: dict[str, str] = dict(settings.files)
 
@@ -290,7 +294,7 @@ class _Resolve:
     def _images(self) -> Iterator[ImageBlock]:
         for path in self._flags.images:
             try:
-                yield read_image(path)
+                yield read_image(path, self._fit_picture)
             except Faults as problem:
                 self._faults += problem.faults
 

@@ -84,17 +84,23 @@ def changed_files(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def _reloaded(spec: RunSpec, tool_effects: ToolEffects, settings: Settings) -> RunSpec:
-    """The spec made anew from the files as they are now. The prompt was said already and stays."""
+    """The spec made anew from the files as they are now. The prompt and its pictures were said already and stay."""
     if not spec.command:
         raise UsageFault("the run does not know its command line, so its files cannot be read again", where="--reload")
     flags = msgspec.convert(spec.command["flags"], RunFlags)
-    flags = msgspec.structs.replace(flags, prompt=spec.prompt, prompt_file=None, inputs=(), stdin=None)
+    flags = msgspec.structs.replace(flags, prompt=spec.prompt, prompt_file=None, inputs=(), stdin=None, images=())
 
     def read_stdin(wish: StdinWish) -> _Kept:
         return _Kept(b"kept", spec.stdin)
 
     fresh = build_spec(_placed(flags, spec.command["cwd"]), settings, tool_effects, read_stdin, spec.command["cwd"])
-    kept = {"prompt": spec.prompt, "stdin": spec.stdin, "memory": spec.memory, "command": spec.command}
+    kept = {
+        "prompt": spec.prompt,
+        "images": spec.images,
+        "stdin": spec.stdin,
+        "memory": spec.memory,
+        "command": spec.command,
+    }
     return msgspec.structs.replace(fresh, **kept)
 
 

@@ -242,7 +242,9 @@ class State:
             return
         self.ledger.calls += not _never_ran(opened, record.outcome)
         self._remember(opened.call, record)
-        self._results[record.key] = ResultBlock(record.id, record.content, is_error=not record.outcome.ok)
+        self._results[record.key] = ResultBlock(
+            record.id, record.content, is_error=not record.outcome.ok, images=record.outcome.images
+        )
         if not self.open:
             ordered = tuple(self._results[key] for key in self._calls if key in self._results)
             self._calls.clear()

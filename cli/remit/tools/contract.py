@@ -17,7 +17,7 @@ from remit.base.model_json import decode_json
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 
-Hand = Literal["python", "machine"]
+Hand = Literal["python", "machine", "pictures"]
 
 
 class Tool:

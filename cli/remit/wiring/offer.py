@@ -86,6 +86,8 @@ def _missing(tool: Tool, spec: RunSpec) -> str:
         from remit.workspace.monty import missing_interpreter
 
         return missing_interpreter(spec.python_worker)
+    if "pictures" in tool.hands:
+        return _no_pictures(spec)
     played = spec.model.partition("/")[0] in ("scripted", "replay")
     if tool.name in EDITORS and not played and all(editor in spec.ticks for editor in EDITORS):
         # One editor a model: the one it was trained on. Where only one is ticked, that was somebody's choice,
@@ -93,6 +95,16 @@ def _missing(tool: Tool, spec: RunSpec) -> str:
         chosen = editor_for(spec.model)
         return "" if tool.name == chosen else f"the model uses the other editing tool, {chosen}"
     return ""
+
+
+def _no_pictures(spec: RunSpec) -> str:
+    """Why nobody would see a picture of a tool, or ""."""
+    from remit.workspace.pictures import missing_pictures
+
+    model = spec.models.get(spec.model)
+    if model is not None and model.vision is False:
+        return f"{model.id} does not see pictures"
+    return missing_pictures()
 
 
 def _answerable(spec: RunSpec, approvals: Answers | None) -> Callable[[str], bool]:
