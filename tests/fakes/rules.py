@@ -22,7 +22,7 @@ EFFECTS: dict[str, frozenset[Effect]] = {
     "write_artifact": frozenset({Effect.WRITE}),
     "fetch_url": frozenset({Effect.NETWORK}),
     "webfetch": frozenset({Effect.NETWORK}),
-    "shell": frozenset({Effect.EXECUTE}),
+    "shell": frozenset({Effect.EXECUTE, Effect.NETWORK}),
     "update_plan": frozenset({Effect.STATE}),
     "publish_message": frozenset({Effect.MESSAGE}),
     "task": frozenset({Effect.AGENT}),

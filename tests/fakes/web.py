@@ -99,7 +99,7 @@ class Names:
 
 
 class ToLoopback:
-    """A dialer that notes the address it is told and connects to a loopback port instead.
+    """A dialer, and a connector, that notes the address it is told and connects to a loopback port instead.
 
     ports: loopback ports of their own for some ports dialed. refuse: addresses that do not answer.
     """
@@ -111,7 +111,13 @@ class ToLoopback:
         self.dialed: list[tuple[str, int]] = []
 
     async def dial(self, address: str, port: int) -> httpcore.AsyncNetworkStream:
+        return await httpcore.AnyIOBackend().connect_tcp("127.0.0.1", self._noted(address, port))
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self._noted(address, port))
+
+    def _noted(self, address: str, port: int) -> int:
         self.dialed.append((address, port))
         if address in self._refuse:
-            raise ConnectionRefusedError(111, f"Connect call failed ('{address}', {port})")
-        return await httpcore.AnyIOBackend().connect_tcp("127.0.0.1", self._ports.get(port, self._port))
+            raise ConnectionRefusedError(111, "Connection refused")
+        return self._ports.get(port, self._port)

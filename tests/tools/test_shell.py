@@ -158,7 +158,7 @@ def test_what_the_rules_get_to_see(tmp_path: Path) -> None:
     with Root(tmp_path) as root:
         found = resources(root, {"command": " ls  -l", "workdir": "link"})
     assert found == [
-        Resource("command", " ls  -l", Effect.EXECUTE),
+        Resource("command", " ls  -l", Effect.EXECUTE, cwd="link"),
         Resource("path", "link", Effect.READ, real="sub"),
     ]
 

@@ -138,6 +138,19 @@ class CompactBoundary(_Line, kw_only=True, tag_field="type", tag="system"):
     compact_metadata: dict[str, Any]
 
 
+class HostReached(_Line, kw_only=True, tag_field="type", tag="system"):
+    """A command asked to be connected to a host, by the proxy of granted hosts. allowed: whether it was;
+    reason: why not. A host that is refused again and again in one call is told once."""
+
+    subtype: Literal["host_reached"] = "host_reached"
+    tool_name: str
+    tool_use_id: str
+    host: str
+    port: int
+    allowed: bool
+    reason: str = ""
+
+
 class ArtifactPublished(_Line, kw_only=True, tag_field="type", tag="system"):
     subtype: Literal["artifact"] = "artifact"
     name: str
@@ -235,6 +248,7 @@ Event = (
     | ModelFallback
     | Status
     | CompactBoundary
+    | HostReached
     | ArtifactPublished
     | PlanUpdated
     | TodosUpdated
@@ -253,6 +267,7 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     ModelFallback,
     Status,
     CompactBoundary,
+    HostReached,
     ArtifactPublished,
     PlanUpdated,
     TodosUpdated,

@@ -355,7 +355,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """A process that ended. exit_code: minus the number of the signal that ended it; None when it was
     killed by its time limit. truncated: stdout or stderr is not all there was. timed_out, flooded: ended by us, for
     its time or for printing too much. outlived: something it started could not be ended. seconds: wall
-    time. stdout_bytes, stderr_bytes: as they came. workdir: where it ran, a name in the workspace."""
+    time. stdout_bytes, stderr_bytes: as they came. workdir: where it ran, a name in the workspace. refused_hosts: what
+    it asked to be connected to in vain, and why."""
 
     exit_code: int | None
     stdout: bytes = b""
@@ -368,6 +369,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     stdout_bytes: int = 0
     stderr_bytes: int = 0
     workdir: str = "."
+    refused_hosts: tuple[str, ...] = ()
 
 
 class Process(Protocol):

@@ -155,6 +155,16 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
     amount: float
 
 
+class Reached(msgspec.Struct, frozen=True, tag="reached"):
+    """A command of a call asked to be connected to a host. refused: why it was not, or ""."""
+
+    call: str
+    tool: str
+    host: str
+    port: int
+    refused: str = ""
+
+
 class ArtifactWritten(msgspec.Struct, frozen=True, tag="artifact_written"):
     name: str
     bytes: int
@@ -213,6 +223,7 @@ Record = (
     | CallSettled
     | CallsPending
     | Spent
+    | Reached
     | ArtifactWritten
     | PlanSet
     | TodosSet

@@ -22,17 +22,18 @@ class Effect(StrEnum):
     AGENT = "agent"
 
 
-ResourceKind = Literal["path", "tree", "url", "command", "state", "artifact", "topic", "agent"]
+ResourceKind = Literal["path", "tree", "url", "host", "command", "state", "artifact", "topic", "agent"]
 
 
 class Resource(msgspec.Struct, frozen=True):
     """One thing a call touches.
 
     kind: `path` a file or directory itself · `tree` a directory and all below it · `url` ·
-    `command` one command line · `state` a store the run owns · `artifact` a name in the artifact
-    store · `topic` · `agent`.
+    `host` where a command that runs wants to connect to · `command` one command line ·
+    `state` a store the run owns · `artifact` a name in the artifact store · `topic` · `agent`.
     name: as the model spelled it, normalised: workspace-relative POSIX for paths ("." is the
-    workspace itself), absolute outside of it; a URL in its normal form; a command as typed.
+    workspace itself), absolute outside of it; a URL in its normal form; a host as `HOST:PORT`, or as
+    the URL where that is known; a command as typed.
     real: the real path behind `name` after links, the same form; "" where there is none.
     effect: what the call does to it.
     inside: whether a path or tree lies inside the workspace, by its real path.

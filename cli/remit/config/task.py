@@ -42,7 +42,10 @@ class ToolKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     decide: Annotated[Decide, Meta(description="auto: run. ask: needs an approval. deny: refuse.")]
     hosts: Annotated[
         tuple[str, ...],
-        Meta(description="Hosts, subdomains included, for which auto holds; others ask. Network tools only."),
+        Meta(
+            description="Hosts, subdomains included, for which auto holds; others ask. Network tools only. Of shell: "
+            "the hosts that its commands may connect to; all others are refused."
+        ),
     ] = ()
 
 
@@ -295,7 +298,7 @@ class _Check:
         at = ("tools", name, "hosts")
         if keys.hosts and Effect.NETWORK not in self._effects[name]:
             self._fault(at, f"`{spell(at)}`: {name} does not reach the network, so it has no hosts", "remove it")
-        elif keys.hosts and keys.decide != "auto":
+        elif keys.hosts and keys.decide not in ("auto", "ask" if Effect.EXECUTE in self._effects[name] else "auto"):
             self._fault(at, f"`{spell(at)}`: hosts say where `auto` holds, and this tool is `{keys.decide}`")
         self._each(at, keys.hosts, host_fault)
         return Tick(keys.decide, tuple(normal_host(host) for host in keys.hosts), where)

@@ -8,7 +8,16 @@ from typing import Any
 
 import msgspec
 
-from remit.base.events import ArtifactPublished, CompactBoundary, Event, PlanUpdated, Result, TodosUpdated, User
+from remit.base.events import (
+    ArtifactPublished,
+    CompactBoundary,
+    Event,
+    HostReached,
+    PlanUpdated,
+    Result,
+    TodosUpdated,
+    User,
+)
 from remit.base.records import (
     Answered,
     ArtifactWritten,
@@ -17,6 +26,7 @@ from remit.base.records import (
     PlanSet,
     PromptEnded,
     Pruned,
+    Reached,
     Record,
     TodosSet,
     UserSaid,
@@ -50,6 +60,17 @@ def tell_artifact(written: ArtifactWritten, call_id: str) -> ArtifactPublished:
         media_type=written.media_type,
         path=written.path,
         tool_use_id=call_id,
+    )
+
+
+def tell_reached(reached: Reached, call_id: str) -> HostReached:
+    return HostReached(
+        tool_name=reached.tool,
+        tool_use_id=call_id,
+        host=reached.host,
+        port=reached.port,
+        allowed=not reached.refused,
+        reason=reached.refused,
     )
 
 
@@ -109,6 +130,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_settled(record, timestamp) if record.key in ids else None
     if isinstance(record, ArtifactWritten):
         return tell_artifact(record, ids.get(record.call, ""))
+    if isinstance(record, Reached):
+        return tell_reached(record, ids.get(record.call, ""))
     if isinstance(record, PlanSet):
         return tell_plan(record)
     if isinstance(record, TodosSet):
@@ -127,6 +150,8 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
         return kind, f"{event['tool_use_id']} {event['name']} {event['sha256']}"
     if kind == "compact_boundary":
         return kind, msgspec.json.encode(event["compact_metadata"], order="sorted").decode()
+    if kind == "host_reached":
+        return kind, f"{event['tool_use_id']} {event['host']} {event['port']} {event['reason']}"
     if kind == "plan":
         return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
     if kind == "todos":

@@ -16,6 +16,7 @@ from remit.base.records import (
     Compacted,
     PlanSet,
     Pruned,
+    Reached,
     Record,
     Spent,
     TodosSet,
@@ -23,7 +24,15 @@ from remit.base.records import (
 )
 from remit.base.redact import KeyGuard
 from remit.engine.emit import Emitter
-from remit.engine.narrate import tell_artifact, tell_plan, tell_said, tell_settled, tell_shortened, tell_todos
+from remit.engine.narrate import (
+    tell_artifact,
+    tell_plan,
+    tell_reached,
+    tell_said,
+    tell_settled,
+    tell_shortened,
+    tell_todos,
+)
 from remit.engine.state import State
 
 
@@ -91,6 +100,11 @@ class Recorder:
     def artifact(self, written: ArtifactWritten, call_id: str) -> None:
         self.record(written)
         self.emit(tell_artifact(written, call_id))
+
+    def reached(self, reached: Reached, call_id: str) -> None:
+        """A command asked for a host."""
+        self.record(reached, sync=False)
+        self.emit(tell_reached(reached, call_id))
 
     def plan(self, plan: PlanSet) -> None:
         self.record(plan, sync=False)

@@ -28,6 +28,7 @@ from remit.base.records import (
     PlanSet,
     PromptEnded,
     Pruned,
+    Reached,
     Record,
     RunResumed,
     RunStarted,
@@ -258,6 +259,10 @@ class State:
     @apply.register(Spent)
     def _(self, record: Spent) -> None:
         setattr(self.ledger, record.limit, getattr(self.ledger, record.limit) + record.amount)
+
+    @apply.register(Reached)
+    def _(self, record: Reached) -> None:
+        self.counts["refused_hosts"] += bool(record.refused)
 
     @apply.register(ArtifactWritten)
     def _(self, record: ArtifactWritten) -> None:

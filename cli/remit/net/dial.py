@@ -1,4 +1,4 @@
-"""How a name becomes addresses and an address a connection: two ports, and their real hands."""
+"""How a name becomes addresses and an address a connection: three ports, and their real hands."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ class Resolver(Protocol):
 class Dialer(Protocol):
     async def dial(self, address: str, port: int) -> httpcore.AsyncNetworkStream:
         """A TCP connection to a literal address. Raises OSError or httpcore.ConnectError."""
+        ...
+
+
+class Connector(Protocol):
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A TCP connection to a literal address. Raises OSError."""
         ...
 
 
@@ -61,6 +67,13 @@ class SystemResolver:
 
         threading.Thread(target=ask, name=f"lookup:{host}", daemon=True).start()
         return await answer
+
+
+class TcpConnector:
+    """Plain TCP, without the HTTP stack."""
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(address, port)
 
 
 class TcpDialer:

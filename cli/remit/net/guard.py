@@ -301,12 +301,13 @@ def _ipv6(text: str, url: str) -> str:
         raise _refused(url, f"has the host {shorten(text)}, which is no valid IPv6 address") from None
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Whether a host in its normal form is an address in place of a name."""
     return ":" in host or host.rpartition(".")[2].isdigit()
 
 
 def _check_host(host: str) -> None:
-    if _is_address(host):
+    if is_address(host):
         if reason := check_address(host):
             raise Failure(ErrorCode.ADDRESS_REFUSED, f"{host} is not a public address: {reason}")
         return

@@ -16,9 +16,10 @@ import msgspec
 
 from remit import __version__
 from remit.base.errors import ErrorCode, Failure
+from remit.net.addresses import checked_addresses
 from remit.net.body import ACCEPT_ENCODING, body_of, too_large
 from remit.net.dial import Dialer, Resolver
-from remit.net.guard import CheckedUrl, check_address
+from remit.net.guard import CheckedUrl, is_address
 
 DIAL_SECONDS = 5.0
 """How long one address may keep the next one waiting."""
@@ -93,20 +94,9 @@ class Pinned(httpcore.AsyncNetworkBackend):
             await self._stream.aclose()
 
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
-        if ":" in host or host.rpartition(".")[2].isdigit():
-            addresses: Sequence[str] = [host]
-        else:
+        if not is_address(host):
             self._progress.doing = f"looking up {host}"
-            addresses = list(dict.fromkeys(await self._resolver.resolve(host, port)))
-        if not addresses:
-            raise Failure(ErrorCode.DNS_FAILED, f"{host} has no address")
-        for address in addresses:
-            if reason := check_address(address):
-                raise Failure(
-                    ErrorCode.ADDRESS_REFUSED,
-                    f"{host} resolves to an address that is not public ({reason}); only public hosts are reached",
-                )
-        return addresses
+        return await checked_addresses(self._resolver, host, port)
 
 
 async def exchange(

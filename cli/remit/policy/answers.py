@@ -96,7 +96,9 @@ class Prepared(msgspec.Struct, frozen=True):
             names = (resource.real or resource.name,) if self.approval.allow else resource.names()
             return resource.kind in PATH_KINDS and self.value in names
         if self.key == "command":
-            return resource.kind == "command" and self.value == resource.name
+            # The same words do something else elsewhere: only a digest covers the directory too.
+            same = resource.kind == "command" and self.value == resource.name
+            return same and not (resource.cwd and self.approval.allow)
         return resource.kind == "url" and self.value == _same_url(resource.name)
 
 
@@ -362,10 +364,15 @@ def _selection(each: Pending) -> str:
         resource = resources[0]
         key = _APPROVABLE.get(resource.kind, "")
         value = (resource.real or resource.name) if key == "path" else resource.name
-        if key and _writable(key, value):
+        if key and not resource.cwd and _writable(key, value):
             return f"{key} = {toml_string(value)}\n"
-    shown = "".join(f"# {resource.kind} {_one_line(resource.name)}\n" for resource in resources)
+    shown = "".join(f"# {_shown(resource)}\n" for resource in resources)
     return f"{shown}digest = {toml_string(arguments_digest(each.arguments))}\n"
+
+
+def _shown(resource: Resource) -> str:
+    where = f" in {_one_line(resource.cwd)}" if resource.cwd else ""
+    return f"{resource.kind} {_one_line(resource.name)}{where}"
 
 
 def _writable(key: str, value: str) -> bool:

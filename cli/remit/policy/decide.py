@@ -10,7 +10,7 @@ import msgspec
 from remit.base.calls import Decide, Decision, RuleRef
 from remit.base.resources import Effect, Resource, ResourceKind
 from remit.policy.patterns import Place
-from remit.policy.rules import NOTHING, Coverage, Rule, Subject, subjects
+from remit.policy.rules import NOTHING, Coverage, HostSelector, Rule, Subject, subjects
 
 SourceName = Literal["floor", "user", "project", "flag", "policy", "task", "default"]
 
@@ -116,6 +116,9 @@ class RuleSet:
             decision = self._decide(tool, NOTHING)
             if decision.decide == "auto" or (decision.decide == "ask" and asks):
                 return None
+        if Effect.EXECUTE in effects:
+            # Where its commands may connect to says nothing of whether they may run.
+            effects -= {Effect.NETWORK}
         refusals = [
             self._refuses(tool, effect, kind, inside, asks)
             for effect in sorted(effects or {Effect.NONE})
@@ -126,6 +129,21 @@ class RuleSet:
         told = [ref for ref in refusals if ref is not None]
         # A rule about the tool says more than a default about places it cannot reach anyway.
         return min(told, key=lambda ref: _TELLING.index(ref.source))
+
+    def reaches(self, tool: str) -> dict[str, RuleRef]:
+        """The hosts that the commands of a tool may connect to, as the rules write them, each with the rule that
+        grants it."""
+        found: dict[str, RuleRef] = {}
+        for layer in self.layers:
+            for rule in layer.heeded():
+                if not (rule.opens_hosts and rule.concerns(tool, Effect.NETWORK, self.mode)):
+                    continue
+                assert isinstance(rule.selector, HostSelector)
+                for pattern in rule.selector.hosts:
+                    decision = self._decide(tool, Resource("host", pattern.sample, Effect.NETWORK))
+                    if decision.decide == "auto":
+                        found.setdefault(pattern.text, decision.rule)
+        return found
 
     # -- one resource --------------------------------------------------------------------------
 

@@ -116,20 +116,20 @@ def _task_rules(spec: RunSpec, tool_effects: Mapping[str, frozenset[Effect]], fa
 def _tick_rules(
     tool: str, tick: Tick, where: str, tool_effects: Mapping[str, frozenset[Effect]], faults: list[Fault]
 ) -> list[Rule]:
-    """A tick as rules: `deny` for all that the tool does, else for what lies in the workspace, and for
-    the URLs of the named hosts; every other URL asks."""
+    """A tick as rules: `deny` for all that the tool does, else for what lies in the workspace, and `auto` for
+    the named hosts; every other host asks."""
     tools = frozenset({tool})
     ref = RuleRef("task", where, f"the task ticks {tool} as {tick.decide}")
     if tick.decide == "deny":
         return [Rule("deny", ref, tools)]
     hosts = _hosts(tool, tick, where, tool_effects, faults)
     rules: list[Rule] = []
-    if tick.decide == "auto" and hosts:
+    if hosts and (tick.decide == "auto" or Effect.EXECUTE in tool_effects[tool]):
         named = RuleRef("task", where, f"the task lets {tool} reach {', '.join(tick.hosts)}")
         rules.append(Rule("auto", named, tools, selector=HostSelector(hosts)))
     other = "a host that the task does not list" if tick.decide == "auto" else "every host"
     asked = RuleRef("task", where, f"the task has {tool} ask for {other}")
-    rules.append(Rule("ask", asked, tools, selector=Shape(frozenset({"url"}))))
+    rules.append(Rule("ask", asked, tools, selector=Shape(frozenset({"url", "host"}))))
     rules.append(Rule(tick.decide, ref, tools, selector=Shape(inside=True)))
     return rules
 

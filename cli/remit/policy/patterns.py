@@ -323,6 +323,17 @@ class HostPattern(msgspec.Struct, frozen=True):
         except ValueError as problem:
             raise BadPattern(str(problem)) from None
 
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"*.{self.host}" if self.below_only else self.host
+
+    @property
+    def sample(self) -> str:
+        """A host that it covers, with a port."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'a.' if self.below_only else ''}{name}:443"
+
     def covers(self, host: str) -> bool:
         """Whether a canonical host is this one or below it."""
         return (host == self.host and not self.below_only) or host.endswith(f".{self.host}")
@@ -389,6 +400,11 @@ class CommandPattern(msgspec.Struct, frozen=True):
     plain: tuple[str, ...]
     wild: tuple[bool, ...]
     open_end: bool
+
+    @property
+    def relative(self) -> bool:
+        """Whether it names a file by a path that is relative."""
+        return any("/" in word and "://" not in word and not word.startswith(("/", "~")) for word in self.plain)
 
     @classmethod
     def compile(cls, text: str) -> CommandPattern:

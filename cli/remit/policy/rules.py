@@ -19,6 +19,7 @@ from remit.policy.patterns import (
     PathPattern,
     Place,
     TextPattern,
+    Url,
     UrlPattern,
     canonical_url,
 )
@@ -137,12 +138,12 @@ class HostSelector(_OfKind, frozen=True):
 
     @property
     def kinds(self) -> frozenset[ResourceKind]:
-        return frozenset({"url"})
+        return frozenset({"url", "host"})
 
     def matches(self, subject: Subject, *, grants: bool) -> bool:
-        if subject.resource.kind != "url":
+        if subject.resource.kind not in self.kinds:
             return False
-        host = canonical_url(subject.name).host
+        host = _url_of(subject).host
         return any(pattern.covers(host) for pattern in self.hosts)
 
 
@@ -154,10 +155,19 @@ class UrlSelector(_OfKind, frozen=True):
         return frozenset({"url"})
 
     def matches(self, subject: Subject, *, grants: bool) -> bool:
-        if subject.resource.kind != "url":
+        if subject.resource.kind not in ("url", "host"):
             return False
-        url = canonical_url(subject.name)
+        url = _url_of(subject)
+        if subject.resource.kind == "host" and "://" not in subject.name:
+            # What is asked of the host later is not to be seen: it may be this very URL.
+            return not grants and url.host == self.pattern.host
         return self.pattern.grants(url) if grants else self.pattern.hits(url)
+
+
+def _url_of(subject: Subject) -> Url:
+    """That of a URL or of a host. Raises ValueError."""
+    place = subject.resource.kind == "host" and "://" not in subject.name
+    return canonical_url(f"https://{subject.name}/" if place else subject.name)
 
 
 class CommandSelector(_OfKind, frozen=True):
@@ -176,6 +186,9 @@ class CommandSelector(_OfKind, frozen=True):
             return False
         if not grants:
             return self.pattern.hits(subject.view)
+        if subject.resource.cwd and self.pattern.relative:
+            # The path is one of the workspace, and means another file elsewhere.
+            return False
         return subject.part.argv is not None and self.pattern.grants(subject.part.argv)
 
 
@@ -252,7 +265,15 @@ class Rule(msgspec.Struct, frozen=True):
         grants = self.decide == "auto"
         if subject.redirect:
             return self._matches_redirect(subject, grants=grants)
+        if subject.resource.kind == "host" and grants and not self.opens_hosts:
+            return False
         return self.selector is None or self.selector.matches(subject, grants=grants)
+
+    @property
+    def opens_hosts(self) -> bool:
+        """Whether it lets commands connect to hosts. A command sends what it likes to where it may connect, so
+        that takes a rule which names both the tool and the hosts."""
+        return self.decide == "auto" and self.tools is not None and isinstance(self.selector, HostSelector)
 
     def _matches_redirect(self, subject: Subject, *, grants: bool) -> bool:
         """A rule about any command is about what its redirects touch too. Else the path counts, as in any
@@ -297,7 +318,7 @@ SELECTORS: dict[str, SelectorMaker] = {
 
 SELECTED_KINDS: dict[str, frozenset[ResourceKind]] = {
     "path": PATH_KINDS,
-    "host": frozenset({"url"}),
+    "host": frozenset({"url", "host"}),
     "url": frozenset({"url"}),
     "command": frozenset({"command"}),
     "topic": frozenset({"topic"}),
@@ -312,14 +333,21 @@ _KINDS_BY_EFFECT: dict[Effect, frozenset[ResourceKind]] = {
     Effect.READ: PATH_KINDS,
     Effect.WRITE: PATH_KINDS | {"artifact"},
     Effect.EXECUTE: frozenset({"command"}),
-    Effect.NETWORK: frozenset({"url"}),
+    Effect.NETWORK: frozenset({"url", "host"}),
     Effect.MESSAGE: frozenset({"topic"}),
     Effect.AGENT: frozenset({"agent"}),
 }
 """What a call with an effect can name; an effect that is not here may be about anything."""
-_KINDS_BY_TOOL: dict[str, frozenset[ResourceKind]] = {"write_artifact": frozenset({"artifact"})}
+_KINDS_BY_TOOL: dict[str, frozenset[ResourceKind]] = {
+    "write_artifact": frozenset({"artifact"}),
+    "shell": frozenset({"command", "host"}),
+    CHECK_TOOL: frozenset({"command", "host"}),
+}
 """Tools that name less than their effects would let them."""
 _ANYTHING: frozenset[ResourceKind] = frozenset().union(*SELECTED_KINDS.values())
+
+
+_OF_THE_WEB = frozenset({"host", "url"})
 
 
 def kinds_touched(tool: str, effect: Effect) -> frozenset[ResourceKind]:
@@ -347,13 +375,14 @@ def never_speaks(
     if effects is not None:
         who = f"{who} with the effect {', '.join(sorted(effects))}"
     possible = [each for each in SELECTORS if kinds & SELECTED_KINDS[each]]
+    possible = [each for each in possible if (each in _OF_THE_WEB) == (key in _OF_THE_WEB)] or possible
     hint = f"did you mean `{possible[0]}`?" if possible else f"leave `{key}` out"
     return f"{who} has no {key}, so the rule would never speak", hint
 
 
 def _effects_of(tool: str, tool_effects: Mapping[str, frozenset[Effect]]) -> frozenset[Effect]:
     # The check tool may be missing among the tools that are offered.
-    return frozenset({Effect.EXECUTE}) if tool == CHECK_TOOL else tool_effects[tool]
+    return frozenset({Effect.EXECUTE, Effect.NETWORK}) if tool == CHECK_TOOL else tool_effects[tool]
 
 
 def make_selector(key: str, text: str, place: Place, decide: Decide) -> Selector:

@@ -21,6 +21,7 @@ from remit.base.events import (
     CheckFinished,
     CompactBoundary,
     Event,
+    HostReached,
     Init,
     ModelFallback,
     Notice,
@@ -69,6 +70,7 @@ class Human:
             ModelFallback: self._fallback,
             Status: self._status,
             CompactBoundary: self._compacted,
+            HostReached: self._reached,
             ArtifactPublished: self._artifact,
             PlanUpdated: self._plan,
             TodosUpdated: self._todos,
@@ -145,6 +147,13 @@ class Human:
         what = "old results were removed" if facts.get("done") == "pruned" else "earlier turns were summed up"
         before, after = facts.get("pre_tokens", 0), facts.get("post_tokens", 0)
         yield self._style("faint", _line(f"  {what}: about {before:,} tokens became {after:,}"))
+
+    def _reached(self, event: HostReached) -> Iterator[str]:
+        place = f"{event.host}:{event.port}"
+        if event.allowed:
+            yield self._style("faint", _line(f"  {event.tool_name} connects to {place}"))
+        else:
+            yield self._style("bad", _line(f"  refused {event.tool_name} {place}: {event.reason}"))
 
     def _artifact(self, event: ArtifactPublished) -> Iterator[str]:
         yield self._style("good", _line(f"  artifact {event.name}, {event.bytes:,} bytes"))

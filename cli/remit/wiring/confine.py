@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,28 +15,36 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.policy.decide import RuleSet
 from remit.policy.load import ruling_files
-from remit.policy.rules import PathSelector
+from remit.policy.rules import CHECK_TOOL, PathSelector
 from remit.store.rundir import RunDir, own_files
 from remit.wiring.offer import Offer
+
+if TYPE_CHECKING:
+    from remit.workspace.sandbox import Layer
 
 SHELL = "shell"
 """The tool whose reading stands for that of all commands."""
 
 
 class Confined(msgspec.Struct, frozen=True):
-    """sandbox: a `workspace.sandbox.Sandbox`, or None. layers: for the init event."""
+    """sandbox: a `workspace.sandbox.Sandbox`, or None. layers: for the init event. hosts: by tool, those that its
+    commands can be connected to. closed: why they cannot be connected to hosts that the rules grant, or that nothing
+    keeps them to these."""
 
     sandbox: Any
     layers: dict[str, str]
+    hosts: Mapping[str, Collection[str]] = {}
+    closed: str = ""
 
     def notices(self) -> list[Notice]:
         """What the user has to know beyond the init event."""
+        told = [Notice(kind="sandbox", text=self.closed)] if self.closed else []
         if self.sandbox is None:
-            return []
+            return told
         missing = [f"{name}: {layer.how}" for name, layer in self.sandbox.layers().items() if not layer.held]
         if not missing:
-            return []
-        return [Notice(kind="sandbox", text=f"commands are not confined in every way: {'; '.join(missing)}")]
+            return told
+        return [Notice(kind="sandbox", text=f"commands are not confined in every way: {'; '.join(missing)}"), *told]
 
     def enter(self, directory: RunDir) -> None:
         """Take what the run keeps on disk into account, once it is there."""
@@ -55,12 +63,22 @@ def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer) ->
     Raises PreflightFault when the sandbox is required and a layer of it does not hold here."""
     if not _starts_commands(spec, offer):
         return Confined(None, {"sandbox": "unused: this run starts no commands"})
+    hosts = granted_hosts(spec, policy, offer)
+    named = ", ".join(dict.fromkeys(host for each in hosts.values() for host in each))
     if spec.sandbox == "off":
-        return Confined(None, {"sandbox": "off: commands run unconfined"})
+        return _unconfined(named)
     sandbox = _try_out(spec, settings, policy)
     layers = sandbox.layers()
-    confined = Confined(sandbox, {"sandbox": spec.sandbox, **{name: str(layer) for name, layer in layers.items()}})
+    told = {name: str(layer) for name, layer in layers.items()}
+    closed = ""
+    if named and sandbox.opens:
+        told["network"] += f"; granted hosts by the proxy: {named}"
+    elif named:
+        closed = _closed(named, layers["network"])
+        told["network"] = closed
+    confined = Confined(sandbox, {"sandbox": spec.sandbox, **told}, hosts if sandbox.opens else {}, closed)
     missing = [f"{name}: {layer.how}" for name, layer in layers.items() if not layer.held]
+    missing += [closed] if closed else []
     if missing and spec.sandbox == "required":
         confined.close()
         raise PreflightFault(
@@ -70,6 +88,28 @@ def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer) ->
             kind="sandbox",
         )
     return confined
+
+
+def granted_hosts(spec: RunSpec, policy: RuleSet, offer: Offer) -> dict[str, Collection[str]]:
+    """By tool, the hosts that the rules let its commands connect to."""
+    tools = [name for name, tool in offer.tools.items() if Effect.EXECUTE in tool.effects]
+    tools += [CHECK_TOOL] if spec.expect.checks else []
+    return {name: tuple(hosts) for name in tools if (hosts := policy.reaches(name))}
+
+
+def _unconfined(named: str) -> Confined:
+    layers = {"sandbox": "off: commands run unconfined"}
+    if not named:
+        return Confined(None, layers)
+    why = f"not held: no sandbox keeps commands to the granted hosts ({named})"
+    return Confined(None, {**layers, "network": why}, closed=why)
+
+
+def _closed(named: str, network: Layer) -> str:
+    """What is said of the network where granted hosts are not to be had."""
+    if not network.held:
+        return f"not held: {network.how}; commands reach any host, not only the granted ones ({named})"
+    return f"held: {network.how}, which has no way to the granted hosts ({named}): commands reach none"
 
 
 def _starts_commands(spec: RunSpec, offer: Offer) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from remit.base.calls import Call, RuleRef
 from remit.base.ports import Policy, Step, Todo
-from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Record, TodosSet
+from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Reached, Record, TodosSet
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
@@ -40,7 +40,7 @@ class RunWorld(WorkspaceWorld):
 
 class Hands:
     """Builds the grants of a call from exactly the resources policy saw. root None: no call gets files. sandbox:
-    confines commands, None: nothing does."""
+    confines commands, None: nothing does. hosts: by tool, those that its commands can be connected to."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Hands:
         recorder: Recorder,
         ports: Ports,
         sandbox: Any = None,
+        hosts: Mapping[str, Collection[str]] = {},
     ) -> None:
         self._spec = spec
         self._settings = settings
@@ -61,6 +62,7 @@ class Hands:
         self._recorder = recorder
         self._ports = ports
         self._sandbox = sandbox
+        self._hosts = hosts
         self._web: Any = None
         self._python: Any = None
         self._call_ids: dict[str, str] = {}
@@ -85,7 +87,7 @@ class Hands:
         if "state" in kinds:
             context.granted_state = StateGrant(self, call.key)
         if "command" in kinds:
-            context.granted_process = self._process(resources)
+            context.granted_process = self._process(call, tool, resources)
         if "python" in tool.hands:
             context.granted_python = self._interpreter()
         if "machine" in tool.hands:
@@ -120,7 +122,7 @@ class Hands:
 
         return WebGrant(self._web, resources, self._recorder.charge_network_request, may_follow)
 
-    def _process(self, resources: Sequence[Resource]) -> Any:
+    def _process(self, call: Call, tool: Tool, resources: Sequence[Resource]) -> Any:
         from remit.workspace.process import ProcessGrant
 
         environment = {"REMIT_OUT": os.path.realpath(self._directory.artifacts_path)}
@@ -131,6 +133,34 @@ class Hands:
             confinement=self._sandbox,
             root=self._root,
             filters=self._spec.output_filter,
+            way_out=self._proxy(call, tool) if tool.name in self._hosts else None,
+        )
+
+    def _proxy(self, call: Call, tool: Tool) -> Any:
+        from remit.net.dial import SystemResolver, TcpConnector
+        from remit.net.proxy import CommandProxy
+
+        named = ", ".join(self._hosts[tool.name])
+
+        def judge(name: str) -> str:
+            host = Resource("host", name, Effect.NETWORK)
+            decision = self._policy.decide(tool.name, tool.effects, [host])
+            if decision.decide == "auto":
+                return ""
+            if decision.decide == "ask":
+                return f"commands may connect to these hosts only: {named}"
+            return f"{decision.rule.why} [{decision.rule.source} {decision.rule.where}]"
+
+        def tell(host: str, port: int, refused: str) -> None:
+            self._recorder.reached(Reached(call.key, tool.name, host, port, refused), call.id)
+
+        return CommandProxy(
+            judge,
+            self._recorder.charge_network_request,
+            tell,
+            ports=self._spec.fetch_allowed_ports,
+            resolver=self._ports.resolver or SystemResolver(),
+            connector=self._ports.connector or TcpConnector(),
         )
 
     def _interpreter(self) -> Any:

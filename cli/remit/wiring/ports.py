@@ -26,7 +26,8 @@ class SystemClock:
 
 class Ports(msgspec.Struct, frozen=True):
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
-    the guarded client of fetch tools from the allowed ports. followers: hear of every journaled record, before
+    the guarded client of fetch tools from the allowed ports. resolver, connector: those of net.dial that the
+    proxy of commands goes by, None: the system's. followers: hear of every journaled record, before
     anything else does."""
 
     environ: Mapping[str, str]
@@ -34,6 +35,8 @@ class Ports(msgspec.Struct, frozen=True):
     new_uuid: Callable[[], str] = lambda: str(uuid.uuid4())
     random_bytes: Callable[[int], bytes] = os.urandom
     web_client: Callable[..., Any] | None = None
+    resolver: Any = None
+    connector: Any = None
     followers: tuple[Callable[[Record], None], ...] = ()
 
 

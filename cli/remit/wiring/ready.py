@@ -37,7 +37,7 @@ from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
 from remit.tools.contract import Tool
-from remit.wiring.confine import Confined, confine
+from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.models import batch_bytes, effort_notices, open_models
@@ -241,7 +241,10 @@ def _ready(
     )
     recorder = Recorder(journal, state, emitter, ports.clock, parts.guard)
     recorder.record(first)
-    hands = Hands(spec, settings, directory, parts.policy, parts.root, recorder, ports, parts.confined.sandbox)
+    confined = parts.confined
+    hands = Hands(
+        spec, settings, directory, parts.policy, parts.root, recorder, ports, confined.sandbox, confined.hosts
+    )
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
@@ -257,7 +260,7 @@ def _ready(
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
     asker = Asker(
         parts.models,
-        system_prompt(spec, parts.offer.tools),
+        system_prompt(spec, parts.offer.tools, granted_hosts(spec, parts.policy, parts.offer).get(SHELL, ())),
         specs,
         recorder,
         effort=spec.effort,

@@ -1,7 +1,8 @@
 """The process between remit and its commands: starts them, outlives them, and leaves nothing of them behind.
 
 It runs as `python -I -S -c "..." FD`, or as `remit __exec FD` where remit is one frozen program. FD is a
-socket on which each command comes as three descriptors: a socket of its own, its stdout and its stderr.
+socket on which each command comes as three descriptors: a socket of its own, its stdout and its stderr. A fourth,
+where there is one, is a socket for what listens in the network namespace of the command: the way out of it.
 A child of the launcher serves it: through that socket a request comes in (length and `marshal`, see
 `launcher_request`), and lines go out:
 
@@ -23,7 +24,7 @@ import select
 import sys
 import time
 
-from remit.workspace.launcher_jail import Refused, attempt, enter, restrict, show_own_processes
+from remit.workspace.launcher_jail import Refused, attempt, enter, hand_out_listener, restrict, show_own_processes
 from remit.workspace.launcher_kernel import Kernel
 from remit.workspace.process_tree import Descendants, OwnNamespace, Reaper, end_all, quietly
 
@@ -58,7 +59,7 @@ def main(arguments: list[str]) -> NoReturn:
     with socket.socket(fileno=fd) as calls:
         calls.set_inheritable(False)
         while True:
-            word, fds, _, _ = socket.recv_fds(calls, 1, 3)
+            word, fds, _, _ = socket.recv_fds(calls, 1, 4)
             if not word:
                 break
             _serve_apart(calls, fds)
@@ -67,7 +68,7 @@ def main(arguments: list[str]) -> NoReturn:
 
 def _serve_apart(calls: socket.socket, fds: list[int]) -> None:
     """Serve one command in a child."""
-    control, stdout, stderr = fds
+    control, stdout, stderr, *rest = fds
     try:
         child = os.fork()
     except OSError as problem:
@@ -75,13 +76,15 @@ def _serve_apart(calls: socket.socket, fds: list[int]) -> None:
         child = -1
     if child == 0:
         calls.close()
-        # The command must not get hold of it: what it says there would be taken for ours.
+        # The command must not get hold of these: what it says there would be taken for ours.
         os.set_inheritable(control, False)
+        for fd in rest:
+            os.set_inheritable(fd, False)
         os.dup2(stdout, 1)
         os.dup2(stderr, 2)
         os.close(stdout)
         os.close(stderr)
-        _serve_one(control)
+        _serve_one(control, rest[0] if rest else -1)
     for fd in fds:
         os.close(fd)
     # Those that ended meanwhile; the last ones go with the launcher.
@@ -93,20 +96,20 @@ def _reap() -> None:
         continue
 
 
-def _serve_one(control: int) -> NoReturn:
+def _serve_one(control: int, door: int) -> NoReturn:
     try:
         request = marshal.loads(_message(control))
     except EOFError:
         # Nothing was asked: the interest was gone before the request.
         os._exit(0)
     try:
-        _serve(control, request)
+        _serve(control, door, request)
     except Refused as refused:
         _tell(control, f"failed {refused.step} {refused.problem.errno or 0} {refused.problem.strerror}")
     os._exit(0)
 
 
-def _serve(control: int, request: Request) -> None:
+def _serve(control: int, door: int, request: Request) -> None:
     kernel = Kernel() if _LINUX else None
     jail = request["jail"]
     if kernel is not None:
@@ -117,6 +120,8 @@ def _serve(control: int, request: Request) -> None:
         _supervise(control, request, kernel, Descendants())
         return
     enter(kernel, jail)
+    if jail["listen"]:
+        attempt("listen", hand_out_listener, jail["listen"], door)
     if not jail["pid"]:
         _supervise(control, request, kernel, Descendants())
         return

@@ -41,13 +41,15 @@ class Landlock(TypedDict):
 
 class Jail(TypedDict):
     """How a command is confined. user: through a user namespace. capabilities: those that root keeps.
-    seccomp: a filter program, or nothing."""
+    seccomp: a filter program, or nothing. listen: port of the new network namespace, on its loopback, whose listening
+    socket goes to who started the command; 0: none."""
 
     user: bool
     mounts: Mounts | None
     pid: bool
     proc: bool
     net: bool
+    listen: int
     capabilities: list[int]
     landlock: Landlock | None
     seccomp: bytes

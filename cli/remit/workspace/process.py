@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import shlex
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
-from remit.base.errors import ErrorCode, Failure
+from remit.base.errors import BudgetSpent, ErrorCode, Failure
 from remit.base.limits import MIB
 from remit.base.ports import Finished
 from remit.base.resources import Resource
@@ -43,6 +45,29 @@ _STEPS = {
 }
 
 
+class WayOut(Protocol):
+    """What commands in a network namespace can connect to, on a port of their own loopback."""
+
+    port: int
+    environment: Mapping[str, str]
+
+    @property
+    def spent(self) -> BudgetSpent | None:
+        """The limit that was reached on the way, which ends the run."""
+        ...
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """What the commands asked for in vain."""
+        ...
+
+    def open(self, listener: socket.socket, stop: Callable[[], None]) -> None:
+        """Serve what connects to `listener`. stop: asks the command to end."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Confinement:
     """How commands are held: the jail, and what it adds to their environment. This one holds nothing."""
 
@@ -64,7 +89,8 @@ class ProcessGrant:
     workspace: absolute directory to run in. resources: those of the call. A command must be the name of a
     `command` resource, for `run` split as a shell splits words; a directory that of a `path` resource that leads to
     what policy saw. Else Failure(undeclared). environment: variables set on top of KEPT_VARIABLES.
-    root: the workspace, for calls that name a directory.
+    root: the workspace, for calls that name a directory. way_out: only where the confinement has a network
+    namespace; None: nothing is reached.
     """
 
     def __init__(
@@ -76,6 +102,7 @@ class ProcessGrant:
         confinement: Confinement | None = None,
         root: Root | None = None,
         filters: bool = True,
+        way_out: WayOut | None = None,
     ) -> None:
         self.filters = filters
         # A sandbox need not show the links that lead to it.
@@ -86,6 +113,7 @@ class ProcessGrant:
         self._environment = dict(environment)
         self._confinement = confinement or Confinement()
         self._root = root
+        self._way_out = way_out
 
     async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int) -> Finished:
         """Run a declared command without a shell and wait for it, at most `seconds`.
@@ -140,11 +168,16 @@ class ProcessGrant:
     async def _once(
         self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
     ) -> Finished:
-        """Raises NotStarted, Failure."""
+        """Raises NotStarted, Failure, BudgetSpent."""
         began = time.monotonic()
         flood = _Flood(take)
+        way_out = self._way_out
         try:
-            launched = await Launched.start(self._request(argv, directory, identity), flood.take)
+            launched = await Launched.start(
+                self._request(argv, directory, identity),
+                flood.take,
+                way_out.open if way_out is not None else None,
+            )
         except (OSError, ValueError) as problem:
             raise NotStarted("launcher", 0, getattr(problem, "strerror", None) or str(problem)) from None
         try:
@@ -156,11 +189,22 @@ class ProcessGrant:
                 await launched.ended(GRACE_SECONDS)
         finally:
             await launched.end()
-        return flood.finished(launched.outcome(), timed_out, time.monotonic() - began)
+            if way_out is not None:
+                await way_out.close()
+        finished = flood.finished(launched.outcome(), timed_out, time.monotonic() - began)
+        if way_out is None:
+            return finished
+        if way_out.spent is not None:
+            raise way_out.spent
+        return msgspec.structs.replace(finished, refused_hosts=way_out.refusals)
 
     def _request(self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None) -> Request:
         kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
         environment = {"PATH": _PATH, **kept, **SET_VARIABLES, **self._environment, **self._confinement.environment}
+        jail = self._confinement.jail()
+        if self._way_out is not None and jail is not None:
+            jail["listen"] = self._way_out.port
+            environment |= self._way_out.environment
         return Request(
             argv=[os.fsencode(word) for word in self._confinement.wrap(argv, directory)],
             environment={os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
@@ -168,7 +212,7 @@ class ProcessGrant:
             identity=identity,
             grace=GRACE_SECONDS,
             limits=list(self._confinement.limits),
-            jail=self._confinement.jail(),
+            jail=jail,
         )
 
     def _directory(self, workdir: str) -> tuple[str, str, tuple[int, int] | None]:

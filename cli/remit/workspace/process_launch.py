@@ -38,6 +38,10 @@ Take = Callable[[int, bytes], None]
 """Gets the number of a stream (1 stdout, 2 stderr) and its next bytes."""
 
 
+Opened = Callable[[socket.socket, Callable[[], None]], None]
+"""Gets a listening socket, to keep and to close, and what asks the command to end."""
+
+
 class NotStarted(Exception):
     """The command was not started. step: of the launcher. number: errno, 0 for none."""
 
@@ -167,16 +171,20 @@ class Launched:
         self._said = bytearray()
         self._asked = False
         self._pipes: list[asyncio.BaseTransport] = []
+        self._door: socket.socket | None = None
         self._open = 2
         self._closed = asyncio.get_running_loop().create_future()
         self._begun = asyncio.get_running_loop().create_future()
         self._talk = asyncio.ensure_future(self._converse(_encode(request)))
 
     @classmethod
-    async def start(cls, request: Request, take: Take) -> Launched:
-        """Raises OSError, ValueError when the launcher does not start."""
-        ours, outputs = _hand_over()
+    async def start(cls, request: Request, take: Take, opened: Opened | None = None) -> Launched:
+        """opened: gets what listens in the command's network namespace. Raises OSError, ValueError when the launcher
+        does not start."""
+        ours, outputs, door = _hand_over(door=opened is not None)
         child = cls(ours, request, take)
+        if door is not None and opened is not None:
+            child._expect(door, opened)
         try:
             for number, fd in enumerate(outputs, start=1):
                 await child._listen(number, fd)
@@ -184,6 +192,24 @@ class Launched:
             await child.end()
             raise
         return child
+
+    def _expect(self, door: socket.socket, opened: Opened) -> None:
+        """Wait for a listening socket to come through the door."""
+
+        def ready() -> None:
+            _, fds, _, _ = socket.recv_fds(door, 1, 1, socket.MSG_CMSG_CLOEXEC)
+            self._shut()
+            for fd in fds:
+                opened(socket.socket(fileno=fd), self.ask_to_end)
+
+        self._door = door
+        asyncio.get_running_loop().add_reader(door, ready)
+
+    def _shut(self) -> None:
+        if self._door is not None:
+            asyncio.get_running_loop().remove_reader(self._door)
+            self._door.close()
+            self._door = None
 
     async def _listen(self, number: int, fd: int) -> None:
         def take(data: bytes) -> None:
@@ -236,6 +262,7 @@ class Launched:
         self.kill()
         await self.ended(END_SECONDS)
         self._talk.cancel()
+        self._shut()
         if self._pipes:
             await asyncio.wait({self._closed}, timeout=DRAIN_SECONDS)
         for transport in self._pipes:
@@ -247,13 +274,18 @@ class Launched:
         return understood(self._said.decode("utf-8", "replace"))
 
 
-def _hand_over() -> tuple[socket.socket, list[int]]:
-    """A command with nothing asked of it yet: our end of its socket, not blocking, and of its outputs."""
+def _hand_over(*, door: bool = False) -> tuple[socket.socket, list[int], socket.socket | None]:
+    """A command with nothing asked of it yet: our end of its socket, not blocking, of its outputs, and of its door
+    where it gets one."""
     ours, theirs = socket.socketpair()
+    inside, outside = socket.socketpair() if door else (None, None)
     with theirs, contextlib.ExitStack() as undo:
         undo.callback(ours.close)
         outputs, inputs = [], [theirs.fileno()]
         with contextlib.ExitStack() as given:
+            if inside is not None and outside is not None:
+                given.callback(inside.close)
+                undo.callback(outside.close)
             for _ in range(2):
                 read, write = os.pipe()
                 given.callback(os.close, write)
@@ -262,16 +294,16 @@ def _hand_over() -> tuple[socket.socket, list[int]]:
                 inputs.append(write)
                 with contextlib.suppress(OSError):
                     fcntl.fcntl(write, _F_SETPIPE_SZ, PIPE_BYTES)
-            launcher().hand_over(inputs)
+            launcher().hand_over(inputs if inside is None else [*inputs, inside.fileno()])
         undo.pop_all()
     ours.setblocking(False)
-    return ours, outputs
+    return ours, outputs, outside
 
 
 def launch_once(request: Request, seconds: float) -> Ended:
     """Run a command to its end without a loop, its output unread. For trying out how a command can be
     confined. Raises OSError, NotStarted."""
-    control, outputs = _hand_over()
+    control, outputs, _ = _hand_over()
     said = bytearray()
     with control:
         for fd in outputs:

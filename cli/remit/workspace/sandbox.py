@@ -114,6 +114,12 @@ class Sandbox(Confinement):
             "processes": _processes(self.facilities),
         }
 
+    @property
+    def opens(self) -> bool:
+        """Whether commands can be given a way out of an empty network: into a namespace that is not of our own
+        making, nothing can be handed."""
+        return self.facilities.net and not self.facilities.bubblewrap
+
     def jail(self) -> Jail | None:
         facilities = self.facilities
         if facilities.bubblewrap:
@@ -124,6 +130,7 @@ class Sandbox(Confinement):
             pid=facilities.pid,
             proc=facilities.proc,
             net=facilities.net,
+            listen=0,
             capabilities=list(ROOT_KEEPS.values()) if os.geteuid() == 0 else [],
             landlock=self._landlock() if facilities.landlock else None,
             seccomp=no_sockets() if facilities.seccomp else b"",

@@ -711,10 +711,10 @@ def test_hosts_of_a_tick_are_checked() -> None:
         rule_set(
             ticks={
                 "fetch_url": Tick("auto", ("a.b", "https://x"), "t.yaml:3"),
-                "shell": Tick("auto", ("a",), "t.yaml:4"),
+                "read_file": Tick("auto", ("a",), "t.yaml:4"),
             }
         )
     assert [str(fault) for fault in caught.value.faults] == [
         "t.yaml:3: host 'https://x' cannot be used: a host has no scheme or path; write `example.org`, or use `url`",
-        "t.yaml:4: shell reaches no network, so it takes no hosts",
+        "t.yaml:4: read_file reaches no network, so it takes no hosts",
     ]

@@ -30,6 +30,9 @@ KEPT_BYTES = 1 * MIB - 256
 PREVIEW_BYTES = 24 * KIB
 PREVIEW_STDERR_BYTES = 8 * KIB
 
+MAX_REFUSED_HOSTS = 10
+"""That the model is told of."""
+
 _SLACK_SECONDS = 30.0
 _PUNCTUATION = frozenset("();<>|&")
 _JOINED = re.compile(r"\s2>&1$")
@@ -55,14 +58,15 @@ class Shell(Tool):
     start with `cd`. A command that fails is a result too: its exit code says so.
 
     It ends after timeoutSec (default 120, at most 21600) with all it started; nothing runs on in the
-    background after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written. There is
-    no network, and files that hold credentials cannot be read. stdout and stderr are shown as a terminal would
+    background after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written. Files that
+    hold credentials cannot be read. There is no network but for hosts that this run grants, if any: the proxy
+    that $HTTP_PROXY and $HTTPS_PROXY then name leads there. stdout and stderr are shown as a terminal would
     show them, up to 24 KiB of their start and end; more than 100 MiB of output ends the command.
     """
 
     name = "shell"
     toolset = "execution"
-    effects = frozenset({Effect.EXECUTE})
+    effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     # The command's own limit ends it, never the gate.
     bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS)
     Params = ShellParams
@@ -70,9 +74,10 @@ class Shell(Tool):
     def resources(self, params: ShellParams, world: World) -> Sequence[Resource]:
         _check(params.command)
         _refuse_leading_cd(params, world)
-        command = Resource("command", params.command, Effect.EXECUTE)
         place = world.path(world.relative(params.workdir), Effect.READ)
-        return [command] if place.name == "." else [command, place]
+        if place.name == ".":
+            return [Resource("command", params.command, Effect.EXECUTE)]
+        return [Resource("command", params.command, Effect.EXECUTE, cwd=place.name), place]
 
     async def run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
         from remit.workspace.terminal import Screen
@@ -107,6 +112,8 @@ class Shell(Tool):
             "stdout_preview_truncated": bool(printed_cut),
             "stderr_preview_truncated": bool(errors_cut),
         }
+        if finished.refused_hosts:
+            data["refused_hosts"] = list(finished.refused_hosts)
         return done(data, "\n".join(_told(params, finished, printed, errors, (stdout, stderr))))
 
 
@@ -191,6 +198,8 @@ def _told(
     if not printed and not errors:
         yield "no output"
     yield from _notes(streams)
+    for refused in finished.refused_hosts[:MAX_REFUSED_HOSTS]:
+        yield f"[not connected to {refused[:300]}]"
 
 
 def _ending(params: ShellParams, finished: Finished) -> str:

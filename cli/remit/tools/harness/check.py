@@ -28,7 +28,7 @@ class Check(Tool):
 
     name = "check"
     toolset = "harness"
-    effects = frozenset({Effect.EXECUTE})
+    effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     harness = True
     repeatable = True
     Params = CheckParams
