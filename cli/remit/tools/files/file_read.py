@@ -12,20 +12,17 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, Bounds
 from remit.base.ports import Entry, Original, ToolContext, World
 from remit.base.resources import Effect, Resource
-from remit.base.text import head, scrub, shorten, visible
+from remit.base.text import head, scrub, shorten
 from remit.tools.contract import Tool
 from remit.tools.files import _texts
-from remit.workspace.coded import Coded, read_coded
-from remit.workspace.decode import looks_binary
+from remit.tools.files._entries import MAX_SCANNED, entry_data, entry_shown
+from remit.workspace.coded import Coded
 from remit.workspace.newlines import unify
 
 MAX_LINES = 2000
 MAX_LINE_CHARS = 2000
 MAX_SHOWN_BYTES = 50 * KIB
 MAX_ENTRIES = 100
-MAX_SCANNED = 10_000
-MAX_COUNTED_BYTES = 64 * KIB
-"""Files of a directory up to this size are opened to count their lines."""
 
 _FRAME_BYTES = 1 * KIB
 """Room for the remarks below the lines."""
@@ -158,7 +155,7 @@ def _directory(top: Entry, params: FileReadParams, ctx: ToolContext) -> Outcome:
         total += 1
         if total <= MAX_ENTRIES:
             entries.append(entry)
-    told = [_entry(entry, ctx) for entry in entries]
+    told = [entry_data(entry, ctx) for entry in entries]
     data = {
         "kind": "directory",
         "path": top.name,
@@ -167,46 +164,10 @@ def _directory(top: Entry, params: FileReadParams, ctx: ToolContext) -> Outcome:
         "truncated": total > len(told),
         "withheld": walk.withheld,
     }
-    text = "".join(f"{_shown(each)}\n" for each in told)
+    text = "".join(f"{entry_shown(each)}\n" for each in told)
     if total > len(told):
         more = "at least " if total == MAX_SCANNED else ""
         text += f"[the first {len(told)} of {more}{total} entries; file_glob finds more by name]\n"
     if walk.withheld:
         text += f"[{walk.withheld} entries are withheld by rules]\n"
     return done(data, text or "[the directory is empty]\n")
-
-
-def _entry(entry: Entry, ctx: ToolContext) -> dict[str, Any]:
-    name = entry.name.rsplit("/", 1)[-1]
-    # A link to nothing, or to what is no file, is listed as a name.
-    data: dict[str, Any] = {"name": name, "type": "directory" if entry.kind == "directory" else "file"}
-    if entry.link:
-        data["link"] = True
-    if entry.kind == "file":
-        data["size"] = entry.size
-        lines = _line_count(entry, ctx)
-        if lines is not None:
-            data["lines"] = lines
-    return data
-
-
-def _line_count(entry: Entry, ctx: ToolContext) -> int | None:
-    """Lines of a text file of moderate size; None where it is another, or cannot be read."""
-    if entry.size > MAX_COUNTED_BYTES:
-        return None
-    try:
-        content = ctx.files.read(entry.name, MAX_COUNTED_BYTES).content or b""
-    except Failure:
-        return None
-    if looks_binary(content[: _texts.LOOKED_AT]):
-        return None
-    return len(unify(read_coded(content).text).text.split("\n"))
-
-
-def _shown(data: dict[str, Any]) -> str:
-    name = visible(data["name"])
-    if data["type"] == "directory":
-        return f"{name}/"
-    if "lines" in data:
-        return f"{name} ({data['lines']} lines)"
-    return f"{name} ({data['size']} bytes)" if "size" in data else name
