@@ -37,8 +37,15 @@ TURNS: list[dict[str, Any]] = [
         "calls": [
             {"tool": "write_artifact", "arguments": {"name": "report.md", "content": "draft\n"}},
             {"tool": "update_plan", "arguments": {"steps": [{"step": "write", "status": "in_progress"}]}},
-            {"tool": "todo_write", "arguments": {"todos": [{"content": "write", "priority": "high"}]}},
-            {"tool": "read_file", "arguments": {"path": "secrets.exe"}, "expect_result": {"ok": False}},
+            {
+                "tool": "batch",
+                "arguments": {
+                    "tool_calls": [
+                        {"tool": "todo_write", "todos": [{"content": "write", "priority": "high"}]},
+                        {"tool": "read_file", "parameters": {"path": "secrets.exe"}},
+                    ]
+                },
+            },
         ]
     },
     {
@@ -63,7 +70,9 @@ def prepared(path: Path) -> tuple[Home, str, str, Path]:
     model = home.script(*TURNS)
     task = home.task(
         prompt="go",
-        tools=dict.fromkeys(("list_files", "analyze_csv", "read_file", "write_artifact", "todo_write"), "auto"),
+        tools=dict.fromkeys(
+            ("list_files", "analyze_csv", "read_file", "write_artifact", "todo_write", "batch"), "auto"
+        ),
         memory={"enabled": True, "proposals": True},
         expect={"artifacts": ["report.md", "t.json"], "schema": "schema.json", "checks": ["true", "test -f t.csv"]},
     )

@@ -17,12 +17,15 @@ class Call(msgspec.Struct, frozen=True):
     key: ours, unique in the run and stable across a resume: `t<turn>.c<index>`, both from 1.
     id: the provider's, unique in the transcript.
     arguments: the JSON text as the model wrote it; it may be malformed.
+    parent: the id of the call that this one is a part of, whose key its own begins with: `t1.c1.b1`; "" for
+    a call of the turn.
     """
 
     key: str
     id: str
     tool: str
     arguments: str
+    parent: str = ""
 
 
 class ErrorInfo(msgspec.Struct, frozen=True):

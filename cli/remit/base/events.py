@@ -44,7 +44,8 @@ class Init(_Line, kw_only=True, tag_field="type", tag="system"):
 
 
 class Assistant(_Line, kw_only=True, tag_field="type", tag="assistant"):
-    """One finished block of an answer; blocks of one answer share `message.id`."""
+    """One finished block of an answer; blocks of one answer share `message.id`. With `parent_tool_use_id`: the
+    calls that this call is made of, as a batch is."""
 
     message: dict[str, Any]
     parent_tool_use_id: str | None = None
@@ -52,7 +53,8 @@ class Assistant(_Line, kw_only=True, tag_field="type", tag="assistant"):
 
 
 class User(_Line, kw_only=True, tag_field="type", tag="user"):
-    """A tool result, or text that the harness put in (`isSynthetic`)."""
+    """A tool result, or text that the harness put in (`isSynthetic`). `parent_tool_use_id`: the call that this
+    one is a part of."""
 
     message: dict[str, Any]
     parent_tool_use_id: str | None = None

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from remit.base.calls import Decision, Outcome
+from remit.base.calls import Call, Decision, Outcome
 from remit.base.messages import Cost, ImageBlock, Message, StopReason, Usage
 from remit.base.resources import Resource
 
@@ -122,6 +122,13 @@ class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):
     approval: str = ""
 
 
+class CallExpanded(msgspec.Struct, frozen=True, tag="call_expanded"):
+    """An allowed call is made of others, which are its parts: each is checked, run and settled as any call is."""
+
+    key: str
+    calls: tuple[Call, ...]
+
+
 class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
     """On disk before the effect begins."""
 
@@ -129,7 +136,8 @@ class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
 
 
 class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
-    """The outcome, and the text the model is shown."""
+    """The outcome, and the text the model is shown. parent: as in Call; of a part the model is shown what the
+    whole makes of it."""
 
     key: str
     id: str
@@ -137,6 +145,7 @@ class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
     outcome: Outcome
     content: str
     seconds: float = 0.0
+    parent: str = ""
 
 
 class CallsPending(msgspec.Struct, frozen=True, tag="calls_pending"):
@@ -219,6 +228,7 @@ Record = (
     | Compacted
     | Pruned
     | CallChecked
+    | CallExpanded
     | CallStarted
     | CallSettled
     | CallsPending

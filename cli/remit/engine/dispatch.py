@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -14,7 +15,7 @@ from remit.base.calls import Call, Decision, Outcome, RuleRef, err
 from remit.base.errors import BudgetSpent, ErrorCode, Failure, Refused, RemitError
 from remit.base.events import ApprovalUsed, Notice, PermissionAsked, PermissionDenied
 from remit.base.ports import Approval, Approvals, Policy, World
-from remit.base.records import CallChecked, CallSettled, CallsPending, CallStarted, Noted
+from remit.base.records import CallChecked, CallExpanded, CallSettled, CallsPending, CallStarted, Noted
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.base.text import clip, scrub
@@ -22,7 +23,7 @@ from remit.engine.context import CallContext
 from remit.engine.loops import Rounds
 from remit.engine.order import QUIET_EFFECTS, Order
 from remit.engine.recorder import Recorder
-from remit.tools.contract import Tool
+from remit.tools.contract import Part, Tool
 
 MAX_PARALLEL = 8
 MIN_RESULT_BYTES = 1000
@@ -55,7 +56,8 @@ class Paste(Protocol):
 
 
 class Checked(msgspec.Struct):
-    """A call after the gate. `outcome` is set when it ends without running."""
+    """A call after the gate. `outcome` is set when it ends without running, `joined` when its outcome is made of
+    those of its parts, which come before it."""
 
     call: Call
     tool: Tool | None = None
@@ -65,6 +67,8 @@ class Checked(msgspec.Struct):
     asked: Decision | None = None
     approved: RuleRef | None = None
     refused: bool = False
+    joined: bool = False
+    spent: BudgetSpent | None = None
 
     @property
     def quiet(self) -> bool:
@@ -109,22 +113,16 @@ class Dispatch:
     async def perform(self, calls: Sequence[Call]) -> None:
         """Take the calls of one turn to their outcomes. Raises Refused when the run has to stop on
         one of them, BudgetSpent when there were more calls than the budget holds."""
-        over_budget: BudgetSpent | None = None
         checked: list[Checked] = []
         rounds = Rounds(self._recorder.state.history)
-        for ahead, call in enumerate(calls):
-            try:
-                self._recorder.state.ledger.before_call(ahead)
-            except BudgetSpent as spent:
-                over_budget = spent
-                checked += [Checked(late, outcome=err(ErrorCode.BUDGET_SPENT, spent.what)) for late in calls[ahead:]]
-                break
-            checked.append(self._check(call, rounds))
+        for call in calls:
+            checked += self._take(call, rounds, len(checked))
         self._stop_on_ask(checked)
         self._stop_on_refusal(checked)
         await self._execute(checked)
-        if over_budget is not None:
-            raise over_budget
+        for each in checked:
+            if each.spent is not None:
+                raise each.spent
 
     def _share(self, calls: int) -> int:
         """Bytes of each result where a turn has that many calls."""
@@ -142,11 +140,53 @@ class Dispatch:
 
     # -- check ---------------------------------------------------------------------------------
 
+    def _take(self, call: Call, rounds: Rounds, ahead: int) -> Iterator[Checked]:
+        """The call, after those of its parts that have no outcome. ahead: calls of the turn before it."""
+        whole = self._afforded(call, ahead, lambda: self._check(call, rounds))
+        if whole.tool is not None and whole.outcome is None and whole.asked is None:
+            parts = whole.tool.expand(whole.params)
+            whole.joined = bool(parts)
+            for each, part in self._parts(call, parts):
+                ahead += 1
+                yield self._afforded(each, ahead, partial(self._check_part, each, part))
+        yield whole
+
+    def _parts(self, call: Call, parts: Sequence[Part]) -> list[tuple[Call, Part]]:
+        """The calls that a call is made of and that have no outcome yet."""
+        opened = self._recorder.state.opened(call.key)
+        assert opened is not None
+        if parts and not opened.parts:
+            calls = [
+                Call(f"{call.key}.b{number}", f"{call.id}.b{number}", part.tool, part.arguments, call.id)
+                for number, part in enumerate(parts, 1)
+            ]
+            self._recorder.expand(CallExpanded(call.key, tuple(calls)), call.id)
+        return [
+            (each.call, part) for each, part in zip(opened.parts.values(), parts, strict=True) if each.settled is None
+        ]
+
+    def _check_part(self, call: Call, part: Part) -> Checked:
+        if part.problem:
+            return Checked(call, outcome=err(ErrorCode.INVALID_ARGUMENTS, part.problem))
+        return self._find(call)
+
+    def _afforded(self, call: Call, ahead: int, check: Callable[[], Checked]) -> Checked:
+        """A call that is checked, if there is budget for it."""
+        try:
+            self._recorder.state.ledger.before_call(ahead)
+        except BudgetSpent as spent:
+            return Checked(call, outcome=err(ErrorCode.BUDGET_SPENT, spent.what), spent=spent)
+        return check()
+
     def _check(self, call: Call, rounds: Rounds) -> Checked:
         tool = self._tools.get(call.tool)
         length = rounds.circle(call)
         if length and not (tool is not None and tool.bounds_repeats):
             return self._repeated(call, length)
+        return self._find(call)
+
+    def _find(self, call: Call) -> Checked:
+        tool = self._tools.get(call.tool)
         if tool is None and call.tool in self._withheld:
             return self._not_offered(call, self._withheld[call.tool])
         if tool is None:
@@ -262,7 +302,7 @@ class Dispatch:
                 f"{call.tool} on {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
             )
             message += f"; {missing}" if missing else ""
-        if call.key in self._recorder.state.open:
+        if self._recorder.state.opened(call.key) is not None:
             # For the model: a check of the task is read by people.
             message += ". Do not repeat this call; go on without it and say so in your answer."
         self._refuse(checked, decision, message, approval)
@@ -333,16 +373,18 @@ class Dispatch:
 
     async def _execute(self, checked: Sequence[Checked]) -> None:
         """Readers share, writers are alone per resource; outcomes are settled in call order."""
-        tasks: list[asyncio.Task[tuple[Outcome, float]]] = []
+        running: list[tuple[Checked, asyncio.Task[tuple[Outcome, float]] | None]] = []
         order = Order()
-        share = self._share(max(1, len(checked)))
+        share = self._share(max(1, sum(not each.call.parent for each in checked)))
+        began = self._recorder.clock.monotonic()
         stop: RemitError | None = None
         try:
             for each in checked:
-                end = asyncio.Event()
-                before = order.add(each.resources if each.outcome is None else (), end)
-                tasks.append(asyncio.create_task(self._in_order(each, before, end)))
-            for each, task in zip(checked, tasks, strict=True):
+                running.append((each, None if each.joined else self._begin(each, order)))
+            for each, task in running:
+                if task is None:
+                    self._settle_joined(each, self._recorder.clock.monotonic() - began, share)
+                    continue
                 try:
                     outcome, seconds = await task
                 except RemitError as error:
@@ -350,11 +392,16 @@ class Dispatch:
                     stop = stop or error
                     code = ErrorCode.BUDGET_SPENT if isinstance(error, BudgetSpent) else ErrorCode.IO_ERROR
                     outcome, seconds = err(code, error.what), 0.0
-                self._settle(each, outcome, seconds, share)
+                self._settle(each, outcome, seconds, MAX_RESULT_BYTES if each.call.parent else share)
         finally:
-            await _cancel_all(tasks)
+            await _cancel_all([task for _, task in running if task is not None])
         if stop is not None:
             raise stop
+
+    def _begin(self, checked: Checked, order: Order) -> asyncio.Task[tuple[Outcome, float]]:
+        end = asyncio.Event()
+        before = order.add(checked.resources if checked.outcome is None else (), end)
+        return asyncio.create_task(self._in_order(checked, before, end))
 
     async def _in_order(
         self, checked: Checked, before: Sequence[asyncio.Event], end: asyncio.Event
@@ -405,12 +452,20 @@ class Dispatch:
     def _settle(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> None:
         self._recorder.settle(self._settled(checked, outcome, seconds, max_bytes), sync=not checked.quiet)
 
+    def _settle_joined(self, checked: Checked, seconds: float, max_bytes: int) -> None:
+        """A call whose parts have their outcomes."""
+        opened, tool = self._recorder.state.opened(checked.call.key), checked.tool
+        assert opened is not None and tool is not None
+        results = [part.settled for part in opened.parts.values() if part.settled is not None]
+        outcome = tool.join(checked.params, results, min(tool.bounds.output_bytes, max_bytes))
+        self._settle(checked, outcome, seconds, max_bytes)
+
     def _settled(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> CallSettled:
         """What is kept is what the model is sent: whole characters, within its bounds."""
         call = checked.call
         bound = checked.tool.bounds.output_bytes if checked.tool else 4096
         content, _ = clip(scrub(outcome.for_model()), min(bound, max_bytes))
-        return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6))
+        return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6), call.parent)
 
     def _unknown(self, name: str) -> str:
         import difflib

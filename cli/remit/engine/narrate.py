@@ -10,6 +10,7 @@ import msgspec
 
 from remit.base.events import (
     ArtifactPublished,
+    Assistant,
     CompactBoundary,
     Event,
     HostReached,
@@ -18,9 +19,11 @@ from remit.base.events import (
     TodosUpdated,
     User,
 )
+from remit.base.messages import CallBlock
 from remit.base.records import (
     Answered,
     ArtifactWritten,
+    CallExpanded,
     CallSettled,
     Compacted,
     PlanSet,
@@ -31,6 +34,7 @@ from remit.base.records import (
     TodosSet,
     UserSaid,
 )
+from remit.engine.answer import wire_block
 
 
 def tell_settled(settled: CallSettled, timestamp: str) -> User:
@@ -40,8 +44,28 @@ def tell_settled(settled: CallSettled, timestamp: str) -> User:
         block["is_error"] = True
     return User(
         message={"role": "user", "content": [block]},
+        parent_tool_use_id=settled.parent or None,
         tool_use_result=msgspec.to_builtins(settled.outcome.envelope()),
         tool_result_meta=[{"id": settled.id, "tool": settled.tool, "seconds": settled.seconds}],
+        timestamp=timestamp,
+    )
+
+
+def tell_expanded(expanded: CallExpanded, parent: str, timestamp: str) -> Assistant:
+    """The calls that a call of the model is made of, as if it had made each by itself. parent: its id."""
+    blocks = [wire_block(CallBlock(call.id, call.tool, call.arguments)) for call in expanded.calls]
+    return Assistant(
+        message={
+            "id": f"msg_{expanded.key}",
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": blocks,
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        },
+        parent_tool_use_id=parent,
         timestamp=timestamp,
     )
 
@@ -104,6 +128,8 @@ def untold(records: Sequence[Record], log: Sequence[Mapping[str, Any]], timestam
         if isinstance(record, Answered):
             calls = enumerate(record.message.calls(), 1)
             ids |= {f"t{record.turn}.c{index}": block.id for index, block in calls}
+        if isinstance(record, CallExpanded):
+            ids |= {call.key: call.id for call in record.calls}
         event = _event_of(record, ids, timestamp)
         if event is None:
             continue
@@ -128,6 +154,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
     if isinstance(record, CallSettled):
         # A check of the task has no place in the transcript, and events of its own.
         return tell_settled(record, timestamp) if record.key in ids else None
+    if isinstance(record, CallExpanded):
+        return tell_expanded(record, ids[record.key], timestamp)
     if isinstance(record, ArtifactWritten):
         return tell_artifact(record, ids.get(record.call, ""))
     if isinstance(record, Reached):
@@ -146,6 +174,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
 def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
     """What tells one event from another of its kind, whatever chance and clock put into it."""
     kind = str(event.get("subtype") if event.get("type") == "system" else event.get("type"))
+    if kind == "assistant":
+        return kind, str(event["parent_tool_use_id"] or "")
     if kind == "artifact":
         return kind, f"{event['tool_use_id']} {event['name']} {event['sha256']}"
     if kind == "compact_boundary":

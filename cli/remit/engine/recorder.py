@@ -12,6 +12,7 @@ from remit.base.events import Event, Result
 from remit.base.ports import Clock, Journal
 from remit.base.records import (
     ArtifactWritten,
+    CallExpanded,
     CallSettled,
     Compacted,
     PlanSet,
@@ -26,6 +27,7 @@ from remit.base.redact import KeyGuard
 from remit.engine.emit import Emitter
 from remit.engine.narrate import (
     tell_artifact,
+    tell_expanded,
     tell_plan,
     tell_reached,
     tell_said,
@@ -69,6 +71,11 @@ class Recorder:
 
     def timestamp(self) -> str:
         return self._emitter.timestamp()
+
+    def expand(self, expanded: CallExpanded, parent: str) -> None:
+        """A call turns out to be made of others. parent: its id."""
+        self.record(expanded, sync=False)
+        self.emit(tell_expanded(expanded, parent, self.timestamp()))
 
     def settle(self, settled: CallSettled, *, sync: bool) -> None:
         """A call is over: on disk, in the transcript, in the stream."""

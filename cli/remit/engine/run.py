@@ -196,10 +196,10 @@ class Run:
 
     def _settle_interrupted(self) -> None:
         """A call that had started when the process died: run again only if that is harmless."""
-        for key, opened in list(self._recorder.state.open.items()):
+        for opened in list(self._recorder.state.unsettled()):
             if not opened.started:
                 continue
-            call = opened.call
+            call, key = opened.call, opened.call.key
             tool = self._tools.get(call.tool)
             if tool is not None and tool.repeatable:
                 self._recorder.emit(Notice(kind="repair", text=f"{call.tool} ({key}) was interrupted and runs again"))
@@ -207,7 +207,7 @@ class Run:
             message = f"{call.tool} was interrupted; whether it took effect is unknown"
             outcome: Outcome = err(ErrorCode.INTERRUPTED, message)
             self._recorder.emit(Notice(kind="repair", text=f"{key}: {message}"))
-            settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model())
+            settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model(), parent=call.parent)
             self._recorder.settle(settled, sync=True)
 
     def _settle_rest(self) -> None:

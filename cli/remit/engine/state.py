@@ -4,7 +4,7 @@ so a resumed run and one that never stopped are in the same state."""
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import singledispatchmethod
 from typing import Any
 
@@ -19,6 +19,7 @@ from remit.base.records import (
     Answered,
     ArtifactWritten,
     CallChecked,
+    CallExpanded,
     CallSettled,
     CallsPending,
     CallStarted,
@@ -60,11 +61,14 @@ class Denial(msgspec.Struct):
 
 
 class OpenCall(msgspec.Struct):
-    """A call of the current turn that has no result yet."""
+    """A call of the current turn that has no result yet. parts: of a call that is made of others, by key; they
+    stay here when they are settled, until the whole is."""
 
     call: Call
     started: bool = False
     approval: str = ""
+    settled: CallSettled | None = None
+    parts: dict[str, OpenCall] = msgspec.field(default_factory=dict)
 
 
 MAX_PROMPTS = 8
@@ -208,17 +212,17 @@ class State:
     @apply.register(CallChecked)
     def _(self, record: CallChecked) -> None:
         decision = record.decision
-        if record.key in self.open:
-            self.open[record.key].approval = record.approval if record.allowed else ""
+        opened = self.opened(record.key)
+        if opened is not None:
+            opened.approval = record.approval if record.allowed else ""
         # A call that waited and was checked again has one standing: the last.
         self.denials.pop(record.key, None)
         if record.allowed:
             return
-        call = self._calls.get(record.key)
         self.denials[record.key] = Denial(
             tool=record.tool,
             call_id=record.id,
-            arguments=call.arguments if call else "{}",
+            arguments=opened.call.arguments if opened else "{}",
             decide=decision.decide,
             source=decision.rule.source,
             rule=record.approval or decision.rule.where,
@@ -226,10 +230,16 @@ class State:
             resource=decision.resource.name if decision.resource else "",
         )
 
+    @apply.register(CallExpanded)
+    def _(self, record: CallExpanded) -> None:
+        self.open[record.key].parts = {call.key: OpenCall(call) for call in record.calls}
+        self.call_ids |= {call.id for call in record.calls}
+
     @apply.register(CallStarted)
     def _(self, record: CallStarted) -> None:
-        if record.key in self.open:
-            self.open[record.key].started = True
+        opened = self.opened(record.key)
+        if opened is not None:
+            opened.started = True
         else:
             self.checks_begun.add(record.key)
 
@@ -237,11 +247,15 @@ class State:
     def _(self, record: CallSettled) -> None:
         self._count(record)
         self._stamp(record.outcome)
-        opened = self.open.pop(record.key, None)
+        opened = self.opened(record.key)
         if opened is None:
             self.checks_done[record.key] = record.outcome
             return
         self.ledger.calls += not _never_ran(opened, record.outcome)
+        if opened.call.parent:
+            opened.settled = record
+            return
+        del self.open[record.key]
         self._remember(opened.call, record)
         self._results[record.key] = ResultBlock(
             record.id, record.content, is_error=not record.outcome.ok, images=record.outcome.images
@@ -296,9 +310,21 @@ class State:
         """Of this prompt."""
         return self.turn - self.began.turn
 
+    def opened(self, key: str) -> OpenCall | None:
+        """An open call of the turn, or a part of one."""
+        whole = self.open.get(key.rpartition(".")[0])
+        return self.open.get(key) or (whole.parts.get(key) if whole is not None else None)
+
+    def unsettled(self) -> Iterator[OpenCall]:
+        """The open calls without an outcome, the parts of a call before it."""
+        for opened in self.open.values():
+            yield from (part for part in opened.parts.values() if part.settled is None)
+            yield opened
+
     def approved(self, key: str) -> str:
         """The approval (`file:line`) by which this open call was allowed before, or ""."""
-        return self.open[key].approval if key in self.open else ""
+        opened = self.opened(key)
+        return opened.approval if opened is not None else ""
 
     def wants_answer(self) -> bool:
         """Whether it is the model's turn to speak."""

@@ -17,6 +17,7 @@ from remit.base.records import (
     Answered,
     ArtifactWritten,
     CallChecked,
+    CallExpanded,
     CallSettled,
     PromptEnded,
     Record,
@@ -80,6 +81,13 @@ class Recording:
                 self._begin(msgspec.structs.replace(self._header, started=record.started, spec=record.spec))
             case Answered():
                 self._open_calls = {call.key: call for call in self._calls(record)}
+            case CallExpanded():
+                self._open_calls |= {
+                    call.key: RecordedCall(
+                        key=call.key, id=call.id, tool=call.tool, redacted=self._hides(call.arguments)
+                    )
+                    for call in record.calls
+                }
             case CallChecked():
                 self._open_calls[record.key] = self._judged(record)
             case ArtifactWritten():

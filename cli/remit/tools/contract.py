@@ -15,9 +15,18 @@ from remit.base.limits import Bounds
 from remit.base.messages import ToolSpec
 from remit.base.model_json import decode_json
 from remit.base.ports import ToolContext, World
+from remit.base.records import CallSettled
 from remit.base.resources import Effect, Resource
 
 Hand = Literal["python", "machine", "pictures"]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A call that another one is made of. arguments: JSON text. problem: why it is not to be made, "" when it is."""
+
+    tool: str
+    arguments: str
+    problem: str = ""
 
 
 class Tool:
@@ -69,6 +78,14 @@ class Tool:
 
     def resources(self, params: Any, world: World) -> Sequence[Resource]:
         """What the call will touch: asked before policy, pure and cheap. May raise Failure."""
+        raise NotImplementedError(type(self).__name__)
+
+    def expand(self, params: Any) -> Sequence[Part]:
+        """The calls that this one is made of, none for a call that runs. The same for the same parameters."""
+        return ()
+
+    def join(self, params: Any, results: Sequence[CallSettled], max_bytes: int) -> Outcome:
+        """What comes of a call from the results of its parts, in their order. max_bytes: of the text."""
         raise NotImplementedError(type(self).__name__)
 
     async def run(self, params: Any, ctx: ToolContext) -> Outcome:

@@ -12,7 +12,7 @@ import msgspec
 from remit.base.calls import Call, RuleRef
 from remit.base.errors import EnvironmentFault, ProviderFault, RemitError, Stopped, Verdict
 from remit.base.events import Init
-from remit.base.records import Answered, CallChecked, CallSettled, Record
+from remit.base.records import Answered, CallChecked, CallExpanded, CallSettled, Record
 from remit.base.redact import Redactor
 from remit.base.resources import Resource
 from remit.base.spec import RunSpec
@@ -164,6 +164,9 @@ class Playback(Course):
                 calls = enumerate(record.message.calls(), 1)
                 self._turn, self._checks = record.turn, 0
                 self._open = {f"t{record.turn}.c{index}": (call.tool, call.arguments) for index, call in calls}
+            case CallExpanded():
+                # They are checked next, before the calls of the turn that come after the one they are parts of.
+                self._open = {call.key: (call.tool, call.arguments) for call in record.calls} | self._open
             case CallChecked():
                 self._judged.add(record.key)
                 self._hold_decision(record)

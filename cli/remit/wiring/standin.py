@@ -12,10 +12,11 @@ from remit.base.calls import Outcome
 from remit.base.errors import ErrorCode, Failure, RemitError
 from remit.base.messages import ToolSpec
 from remit.base.ports import ToolContext, World
+from remit.base.records import CallSettled
 from remit.base.resources import Resource
 from remit.engine.dispatch import FLOOR_REFUSALS
 from remit.providers.recording import RecordedCall
-from remit.tools.contract import Tool
+from remit.tools.contract import Part, Tool
 
 CHECK = "check"
 OUTPUT = "structured_output"
@@ -91,6 +92,12 @@ class StandIn(Tool):
         if error is None:
             raise Failure(ErrorCode.INTERNAL, "the recording does not say what this call touches")
         raise _failed(error.code, error.message)
+
+    def expand(self, params: Played) -> Sequence[Part]:
+        return self._tool.expand(params.params) if params.params is not None else ()
+
+    def join(self, params: Played, results: Sequence[CallSettled], max_bytes: int) -> Outcome:
+        return self._tool.join(params.params, results, max_bytes)
 
     async def run(self, params: Played, ctx: ToolContext) -> Outcome:
         call = params.call

@@ -12,13 +12,14 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from remit.base.calls import Decision, RuleRef, done, err
+from remit.base.calls import Call, Decision, RuleRef, done, err
 from remit.base.errors import EnvironmentFault, ErrorCode, UsageFault
 from remit.base.messages import CallBlock, Cost, ImageBlock, Message, TextBlock, Usage
 from remit.base.records import (
     Answered,
     ArtifactWritten,
     CallChecked,
+    CallExpanded,
     CallSettled,
     CallsPending,
     CallStarted,
@@ -69,6 +70,7 @@ ALL: list[Record] = [
     CallChecked(
         "t1.c1", "c1", "read_file", True, Decision("auto", RuleRef("task", "task.yaml:3", "why"), READ), (READ,)
     ),
+    CallExpanded("t1.c1", (Call("t1.c1.b1", "c1.b1", "read_file", "{}", "c1"),)),
     CallStarted("t1.c1"),
     CallSettled("t1.c1", "c1", "read_file", done({"text": "x"}), "{}", 0.5),
     CallSettled("t1.c2", "c2", "read_file", err(ErrorCode.NOT_FOUND, "no"), "{}"),
