@@ -11,6 +11,7 @@ A language's queries say what is what by the names of their captures; a match ho
     @import           @module; perhaps @name, @alias; @all for all its names
     @import.text      an import that `imports.READERS` reads by its text
     @local            a name that the definition around it binds: a parameter, a variable. It hides others
+    @typed            a name whose type is told where it is bound, with @type: declared, or made by calling @type
     @documentation    documentation of the file itself
 
 Where several patterns match the same name, the one that is written first speaks.
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from remit.code.comments import comment_above, first_line, plain_string
-from remit.code.facts import EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference
+from remit.code.facts import EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference, Typed
 from remit.code.grammars import grammar, query
 from remit.code.imports import READERS
 from remit.code.languages import Language
@@ -97,6 +98,7 @@ class _Reading:
         self._definitions: dict[int, tuple[int, str, Captures]] = {}
         self._references: list[tuple[int, str, str, str, int]] = []
         self._locals: list[tuple[int, str]] = []
+        self._typed: list[tuple[int, Node, Node]] = []
 
     def take(self, matches: list[tuple[int, Captures]]) -> None:
         for pattern, captures in matches:
@@ -110,13 +112,17 @@ class _Reading:
                     self._import(label, captures)
                 elif label == "local":
                     self._locals += [(node.start_byte, self._text(node)) for node in captures[label]]
+                elif label == "typed":
+                    self._typed.append((captures[label][0].start_byte, captures[label][0], captures["type"][0]))
                 elif label == "documentation" and not self._facts.doc:
                     self._facts.doc = first_line(self._text(captures[label][0]))
                 else:
                     continue
                 break
         spans = self._write_definitions()
-        self._write_references(spans)
+        scopes = _Scopes(spans, self._facts.definitions)
+        self._write_references(scopes)
+        self._write_typed(scopes)
 
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -206,8 +212,17 @@ class _Reading:
             (node.start_byte, self._text(node)[:MAX_NAME], kind, qualifier, node.start_point[0] + 1)
         )
 
-    def _write_references(self, spans: list[tuple[int, int]]) -> None:
-        scopes = _Scopes(spans, self._facts.definitions)
+    def _write_typed(self, scopes: _Scopes) -> None:
+        """Only of names that qualify others: of the rest no type is asked."""
+        asked = {each.qualifier.rpartition(".")[2] for each in self._facts.references}
+        found: dict[tuple[str, str, int], None] = {}
+        for at, name, kind in self._typed:
+            spelled = self._text(name)
+            if spelled.rpartition(".")[2] in asked:
+                found[spelled, self._text(kind)[:MAX_NAME], scopes.at(at)] = None
+        self._facts.typed = [Typed(*each) for each in found]
+
+    def _write_references(self, scopes: _Scopes) -> None:
         hidden = {(scopes.at(at), name) for at, name in self._locals}
         seen: dict[tuple[int, str, str, str], Reference] = {}
         for at, name, kind, qualifier, line in sorted(self._references):

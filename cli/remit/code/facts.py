@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-FACTS_VERSION = 1
+FACTS_VERSION = 2
 """Part of the key of every kept fact: another shape or another meaning is another number."""
 
 EXPORTED = 1
@@ -83,6 +83,15 @@ class Import(msgspec.Struct, array_like=True, gc=False):
     alias: str = ""
 
 
+class Typed(msgspec.Struct, array_like=True, gc=False):
+    """A name whose type is told where it is bound: declared, or made by a call of that name. name: as it stands before
+    the names it qualifies (`parser`, `self.store`). type: as spelled. scope: index of the definition around."""
+
+    name: str
+    type: str
+    scope: int = -1
+
+
 class Facts(msgspec.Struct, array_like=True):
     """lines: of the file. broken: the parser recovered from errors. cut: what bound left something out, or ""."""
 
@@ -94,6 +103,7 @@ class Facts(msgspec.Struct, array_like=True):
     definitions: list[Definition] = []
     references: list[Reference] = []
     imports: list[Import] = []
+    typed: list[Typed] = []
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -45,3 +45,12 @@
   module_name: (_) @module
   name: (aliased_import name: (dotted_name) @name alias: (identifier) @alias)) @import
 (import_from_statement module_name: (_) @module (wildcard_import) @all) @import
+
+(assignment left: (identifier) @typed right: (call function: [(identifier) (attribute)] @type))
+(assignment left: (attribute object: (identifier)) @typed right: (call function: [(identifier) (attribute)] @type))
+(assignment left: [(identifier) (attribute object: (identifier))] @typed type: (type [(identifier) (attribute)] @type))
+(typed_parameter . (identifier) @typed type: (type [(identifier) (attribute)] @type))
+(typed_default_parameter name: (identifier) @typed type: (type [(identifier) (attribute)] @type))
+(as_pattern
+  (call function: [(identifier) (attribute)] @type)
+  alias: (as_pattern_target (identifier) @typed))

@@ -1,0 +1,41 @@
+"""Names whose type is told where they are bound."""
+
+from __future__ import annotations
+
+from remit.code.extract import extract
+from remit.code.languages import by_name
+
+SOURCE = b"""
+import argparse
+
+class Service:
+    field = Made()
+
+    def __init__(self, store: Store, other: "quoted.Type" = None, *, late: pkg.Late = None):
+        self.queue = Queue()
+        self.declared: Other = store
+        store.get(); late.go(); other.put()
+        self.queue.push(); self.declared.pop(); self.field.run()
+        unasked = Thing()
+
+parser = argparse.ArgumentParser()
+parser.parse_args()
+with Opened() as handle:
+    handle.read()
+"""
+
+
+def test_python_tells_types_by_calls_and_annotations() -> None:
+    facts = extract(by_name("Python"), SOURCE)
+    told = [
+        (each.name, each.type, facts.definitions[each.scope].name if each.scope >= 0 else "") for each in facts.typed
+    ]
+    assert told == [
+        ("field", "Made", "field"),
+        ("store", "Store", "__init__"),
+        ("late", "pkg.Late", "__init__"),
+        ("self.queue", "Queue", "__init__"),
+        ("self.declared", "Other", "__init__"),
+        ("parser", "argparse.ArgumentParser", "parser"),
+        ("handle", "Opened", ""),
+    ]
