@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remit.code.facts import EXPORTED, TEST, Definition, Facts
+from remit.code.facts import DECLARED, EXPORTED, TEST, Definition, Facts
 
 
 def outline(facts: Facts) -> str:
@@ -29,7 +29,8 @@ def _definition(facts: Facts, definition: Definition) -> str:
     depth, above = 1, definition.parent
     while above >= 0:
         depth, above = depth + 1, facts.definitions[above].parent
-    marks = " exported" * bool(definition.flags & EXPORTED) + " test" * bool(definition.flags & TEST)
+    marks = " declared" * bool(definition.flags & DECLARED)
+    marks += " exported" * bool(definition.flags & EXPORTED) + " test" * bool(definition.flags & TEST)
     owner = f"{definition.owner} . " if definition.owner else ""
     doc = f" | {definition.doc}" if definition.doc else ""
     head = f"{'  ' * depth}{definition.kind} {owner}{definition.name} [{definition.start}-{definition.end}]{marks}"

@@ -18,6 +18,14 @@ _BETWEEN = re.compile(rb"^\s*(@|#\[|\[[A-Z])")
 _MARKS = re.compile(
     r"^\s*(/\*+!?|\*+/|\*+(?!\*)|//+!?|#+|--\[\[|--+|;+|%+|<!--|\(\*+|@doc\b)\s?|\s*(\*+/|-->|--\]\]|\*+\))\s*$"
 )
+_TAGS = re.compile(r"</?(?:summary|remarks|para|p|pre|code)>|^[@\\]brief\b\s*")
+_BLOCK_TAG = re.compile(r"[@\\](?:\w+)\b(?!\()")
+"""What begins a line about a parameter, an author, a licence."""
+
+_NOTICE = re.compile(
+    r"copyright|licen[sc]e|all rights reserved|spdx-|-\*-|clang-format|eslint|@ts-|vim?:|istanbul|jshint|prettier",
+    re.IGNORECASE,
+)
 _QUOTES = ('"""', "'''", '"', "'", "`")
 
 
@@ -41,10 +49,15 @@ def comment_above(lines: Sequence[bytes], row: int) -> str:
 def first_line(text: str) -> str:
     """The first line of documentation that says something, without the marks of comments and strings."""
     for line in plain_string(text.strip()).splitlines():
-        said = _MARKS.sub("", _MARKS.sub("", line)).strip()
-        if any(character.isalnum() for character in said):
+        said = _TAGS.sub("", _MARKS.sub("", _MARKS.sub("", line)).strip()).strip()
+        if not _BLOCK_TAG.match(said) and any(character.isalnum() for character in said):
             return said[:MAX_DOC]
     return ""
+
+
+def is_notice(text: str) -> bool:
+    """Whether a comment at the head of a file is about rights or for tools, and says nothing of what is in it."""
+    return _NOTICE.search(text) is not None
 
 
 def plain_string(text: str) -> str:

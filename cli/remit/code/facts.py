@@ -6,12 +6,13 @@ from typing import Literal
 
 import msgspec
 
-FACTS_VERSION = 2
+FACTS_VERSION = 3
 """Part of the key of every kept fact: another shape or another meaning is another number."""
 
 EXPORTED = 1
 TEST = 2
-"""Flags of a definition."""
+DECLARED = 4
+"""Flags of a definition. Declared: announced here (a prototype), its body stands elsewhere."""
 
 SYMBOL_KINDS = frozenset(
     [
@@ -62,7 +63,8 @@ class Definition(msgspec.Struct, array_like=True, gc=False):
 
 class Reference(msgspec.Struct, array_like=True, gc=False):
     """All mentions of one name in one scope, in one way. scope: index of the definition around them, -1: the file
-    itself. line: of the first. qualifier: what stands before the name (`self`, a module, an object), or "".
+    itself. line: of the first. qualifier: what stands before the name (`self`, a module, an object; `()` for a longer
+    expression), or "".
     kind: call | type | inherit | use."""
 
     name: str

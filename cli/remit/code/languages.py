@@ -19,7 +19,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     endings, names: of files, lower case; a name may end in `*`. programs: of a `#!` line. calls: whether
     definitions refer to one another. family: languages that share one space of names ("": its own). tests:
     pattern over a path from the root that tells a file of tests. test_names: pattern over the name of a function
-    or class that tells a test. depth: how deep an outline goes.
+    or class that tells a test. depth: how deep an outline goes. joint: what stands between an owner and a name where a
+    definition is written with both.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     tests: str = r"(^|/)(tests?|spec)/"
     test_names: str = ""
     depth: int = 8
+    joint: str = ""
 
 
 def _language(name: str, endings: str, grammar: str = "", **more: object) -> Language:
@@ -54,12 +56,15 @@ LANGUAGES: tuple[Language, ...] = (
         tests=r"(^|/)(tests?|testing)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$",
         test_names=r"^(test_|Test)",
     ),
+    _language("TypeScript", ".ts .mts .cts", queries=("script", "typescript"), family="script", tests=_SCRIPT_TESTS),
+    _language("TSX", ".tsx", queries=("script", "typescript", "jsx"), family="script", tests=_SCRIPT_TESTS),
     _language(
-        "TypeScript", ".ts .mts .cts", queries=("javascript", "typescript"), family="script", tests=_SCRIPT_TESTS
-    ),
-    _language("TSX", ".tsx", queries=("javascript", "typescript"), family="script", tests=_SCRIPT_TESTS),
-    _language(
-        "JavaScript", ".js .mjs .cjs .jsx", programs=("node", "deno", "bun"), family="script", tests=_SCRIPT_TESTS
+        "JavaScript",
+        ".js .mjs .cjs .jsx",
+        queries=("script", "javascript", "jsx"),
+        programs=("node", "deno", "bun"),
+        family="script",
+        tests=_SCRIPT_TESTS,
     ),
     _language("Gleam", ".gleam", test_names=r"_test$"),
     _language("Go", ".go", tests=r"_test\.go$", test_names=r"^(Test|Benchmark|Example|Fuzz)([A-Z_]|$)"),
@@ -70,12 +75,21 @@ LANGUAGES: tuple[Language, ...] = (
         "C++",
         ".cc .cpp .cxx .c++ .hpp .hh .hxx .h++ .ipp .inl .tpp",
         "cpp",
-        queries=("cpp",),
+        queries=("cpp", "c"),
         family="c",
         tests=_C_TESTS,
+        joint="::",
     ),
-    _language("CUDA", ".cu .cuh", queries=("cpp", "cuda"), family="c", tests=_C_TESTS),
-    _language("Objective-C", ".m .mm", "objc", family="c", tests=_C_TESTS + r"|Tests\.mm?$", test_names=r"^test[A-Z]"),
+    _language("CUDA", ".cu .cuh", queries=("cuda", "cpp", "c"), family="c", tests=_C_TESTS, joint="::"),
+    _language(
+        "Objective-C",
+        ".m .mm",
+        "objc",
+        queries=("objc", "c"),
+        family="c",
+        tests=_C_TESTS + r"|Tests\.mm?$",
+        test_names=r"^test[A-Z]",
+    ),
     _language("C#", ".cs", "csharp", tests=r"(^|/)[^/]*\.?Tests?/|Tests?\.cs$"),
     _language(
         "Ruby",

@@ -1,14 +1,7 @@
 (module . (string) @documentation)
+(module . (comment) . (string) @documentation)
 
-(decorated_definition
-  definition: (class_definition
-    name: (identifier) @name
-    body: (block . (string)? @doc)) @definition.class) @span
-
-(decorated_definition
-  definition: (function_definition
-    name: (identifier) @name
-    body: (block . (string)? @doc)) @definition.function) @span
+(decorated_definition definition: (_ name: (identifier) @name)) @span
 
 (class_definition
   name: (identifier) @name
@@ -18,25 +11,79 @@
   name: (identifier) @name
   body: (block . (string)? @doc)) @definition.function
 
-(module (assignment left: (identifier) @name) @definition.variable)
-(module (type_alias_statement left: (type (identifier) @name)) @definition.type)
+(module (assignment left: (identifier) @name right: (lambda)) @definition.function)
+(module
+  (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.constant
+  (#match? @name "^_*[A-Z][A-Z0-9_]*$"))
+(module (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.variable)
+; What depends on a platform or a version, or takes the place of what cannot be imported.
+(module (if_statement (block (assignment left: (identifier) @name) @definition.variable)))
+(module (if_statement (else_clause (block (assignment left: (identifier) @name) @definition.variable))))
+(module (try_statement (block (assignment left: (identifier) @name) @definition.variable)))
+(module (try_statement (except_clause (block (assignment left: (identifier) @name) @definition.variable))))
+(module (type_alias_statement left: (type [(identifier) @name (generic_type (identifier) @name)])) @definition.type)
 
 (class_definition
-  body: (block (assignment left: (identifier) @name) @definition.field))
+  body: (block (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.field))
 
 (parameters (identifier) @local)
 (lambda_parameters (identifier) @local)
 (default_parameter name: (identifier) @local)
 (typed_parameter . (identifier) @local)
 (typed_default_parameter name: (identifier) @local)
+(list_splat_pattern (identifier) @local)
+(dictionary_splat_pattern (identifier) @local)
+(assignment left: (identifier) @local)
+(pattern_list (identifier) @local)
+(tuple_pattern (identifier) @local)
+(for_statement left: (identifier) @local)
+(for_in_clause left: (identifier) @local)
+(as_pattern_target (identifier) @local)
+(named_expression name: (identifier) @local)
 
 (call function: (identifier) @name) @reference.call
 (call function: (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.call
+
 (class_definition superclasses: (argument_list (identifier) @name)) @reference.inherit
 (class_definition
   superclasses: (argument_list (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.inherit
+(class_definition superclasses: (argument_list (subscript value: (identifier) @name))) @reference.inherit
+(class_definition
+  superclasses: (argument_list
+    (subscript value: (attribute object: (_) @qualifier attribute: (identifier) @name)))) @reference.inherit
+
 (type (identifier) @name) @reference.type
+(type (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.type
+(type (generic_type (identifier) @name)) @reference.type
+(type (binary_operator (identifier) @name)) @reference.type
+(type (binary_operator (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+(type (subscript (identifier) @name)) @reference.type
+(type
+  (subscript value: (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+(except_clause value: (identifier) @name) @reference.type
+(except_clause value: (tuple (identifier) @name)) @reference.type
+(except_clause value: (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.type
+(except_clause value: (as_pattern . (identifier) @name)) @reference.type
+(except_clause value: (as_pattern . (tuple (identifier) @name))) @reference.type
+(except_clause
+  value: (as_pattern . (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+(class_pattern (dotted_name . (identifier) @name .)) @reference.type
+
 (decorator (identifier) @name) @reference.use
+(decorator (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.use
+; What is handed on, kept or returned without being called.
+(argument_list (identifier) @name) @reference.use
+(keyword_argument value: (identifier) @name) @reference.use
+(argument_list (attribute object: (identifier) @qualifier attribute: (identifier) @name)) @reference.use
+(keyword_argument value: (attribute object: (identifier) @qualifier attribute: (identifier) @name)) @reference.use
+(assignment right: (identifier) @name) @reference.use
+(return_statement (identifier) @name) @reference.use
+(pair value: (identifier) @name) @reference.use
+(list (identifier) @name) @reference.use
+(raise_statement . (identifier) @name) @reference.use
+(default_parameter value: (identifier) @name) @reference.use
+(typed_default_parameter value: (identifier) @name) @reference.use
+(subscript value: (identifier) @name) @reference.use
 
 (import_statement name: (dotted_name) @module) @import
 (import_statement name: (aliased_import name: (dotted_name) @module alias: (identifier) @alias)) @import

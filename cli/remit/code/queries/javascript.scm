@@ -1,0 +1,9 @@
+(field_definition
+  property: (_) @name
+  value: [(arrow_function) (function_expression)]) @definition.method
+(field_definition property: (_) @name) @definition.field
+
+(formal_parameters (identifier) @local)
+
+(class_heritage (identifier) @name) @reference.inherit
+(class_heritage (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit

@@ -1,0 +1,153 @@
+(program . (comment) @documentation (#match? @documentation "^/\\*"))
+(program . (hash_bang_line) . (comment) @documentation)
+
+; Suites and cases: describe("...", () => {}), it.skip("...", ...), Deno.test("...", ...), test.each([...])("...", ...).
+((call_expression
+    function: (identifier) @_test
+    arguments: (arguments
+      . [(string) (template_string)] @name
+      [(arrow_function) (function_expression)])) @definition.test @test
+  (#any-of? @_test "describe" "it" "test" "suite" "context" "specify" "fit" "xit" "fdescribe" "xdescribe"))
+((call_expression
+    function: (member_expression property: (property_identifier) @_test)
+    arguments: (arguments
+      . [(string) (template_string)] @name
+      [(arrow_function) (function_expression)])) @definition.test @test
+  (#any-of? @_test "describe" "it" "test" "suite" "skip" "only" "todo" "concurrent" "serial" "step"))
+((call_expression
+    function: (call_expression function: (member_expression property: (property_identifier) @_test))
+    arguments: (arguments
+      . [(string) (template_string)] @name
+      [(arrow_function) (function_expression)])) @definition.test @test
+  (#any-of? @_test "each" "for" "skipIf" "runIf"))
+
+(export_statement "default" @name value: (class) @definition.class) @span @exported
+(export_statement "default" @name value: [(arrow_function) (function_expression)] @definition.function) @span @exported
+(export_statement declaration: (_ name: (_) @name)) @span @exported
+(export_statement declaration: (lexical_declaration . (variable_declarator name: (_) @name) .)) @span @exported
+(export_statement declaration: (_ (variable_declarator name: (_) @name))) @exported
+(lexical_declaration . (variable_declarator name: (identifier) @name) .) @span
+(variable_declaration . (variable_declarator name: (identifier) @name) .) @span
+
+(class_declaration name: (_) @name) @definition.class
+(function_declaration name: (identifier) @name) @definition.function
+(generator_function_declaration name: (identifier) @name) @definition.function
+(method_definition name: (_) @name) @definition.method
+
+(variable_declarator
+  name: (identifier) @name
+  value: [(arrow_function) (function_expression) (generator_function)]) @definition.function
+(variable_declarator name: (identifier) @name value: (class)) @definition.class
+(program (lexical_declaration kind: "const" (variable_declarator name: (identifier) @name) @definition.constant))
+(program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(program (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(export_statement
+  declaration: (lexical_declaration
+    kind: "const"
+    (variable_declarator name: (identifier) @name) @definition.constant))
+(export_statement declaration: (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(pair
+  key: [(property_identifier) (string)] @name
+  value: [(arrow_function) (function_expression) (generator_function)]) @definition.method
+
+; What is hung onto an object: exports.f = function () {}, Type.prototype.f = function () {}, Type.f = () => {}.
+((assignment_expression
+    left: (member_expression object: (_) @_exports property: (property_identifier) @name)
+    right: [(arrow_function) (function_expression) (generator_function)]) @definition.function @exported
+  (#any-of? @_exports "exports" "module.exports"))
+((assignment_expression
+    left: (member_expression object: (_) @_exports property: (property_identifier) @name)
+    right: (class)) @definition.class @exported
+  (#any-of? @_exports "exports" "module.exports"))
+((assignment_expression
+    left: (member_expression) @_exports
+    right: (function_expression name: (identifier) @name) @definition.function) @exported
+  (#eq? @_exports "module.exports"))
+((assignment_expression
+    left: (member_expression) @_exports
+    right: (class name: (_) @name) @definition.class) @exported
+  (#eq? @_exports "module.exports"))
+((assignment_expression
+    left: (member_expression
+      object: (member_expression object: (identifier) @owner property: (property_identifier) @_prototype)
+      property: (property_identifier) @name)
+    right: [(arrow_function) (function_expression) (generator_function)]) @definition.method
+  (#eq? @_prototype "prototype"))
+(assignment_expression
+  left: (member_expression object: [(identifier) (member_expression)] @owner property: (property_identifier) @name)
+  right: [(arrow_function) (function_expression) (generator_function)]) @definition.method
+(assignment_expression
+  left: (member_expression object: (this) property: (property_identifier) @name)
+  right: [(arrow_function) (function_expression) (generator_function)]) @definition.method
+(assignment_expression
+  left: (identifier) @name
+  right: [(arrow_function) (function_expression) (generator_function)]) @definition.function
+
+(variable_declarator name: (identifier) @local)
+(shorthand_property_identifier_pattern) @local
+(pair_pattern value: (identifier) @local)
+(assignment_pattern left: (identifier) @local)
+(rest_pattern (identifier) @local)
+(array_pattern (identifier) @local)
+(arrow_function parameter: (identifier) @local)
+(for_in_statement left: (identifier) @local)
+(catch_clause parameter: (identifier) @local)
+
+(call_expression function: (identifier) @name) @reference.call
+(call_expression function: (super) @name) @reference.call
+(call_expression
+  function: (member_expression
+    object: (_) @qualifier
+    property: [(property_identifier) (private_property_identifier)] @name)) @reference.call
+(new_expression constructor: (identifier) @name) @reference.call
+(new_expression
+  constructor: (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.call
+(decorator (identifier) @name) @reference.use
+(decorator (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.use
+
+; What is handed on without being called.
+(arguments (identifier) @name) @reference.use
+(arguments (member_expression object: (this) @qualifier property: (property_identifier) @name)) @reference.use
+(array (identifier) @name) @reference.use
+(pair value: (identifier) @name) @reference.use
+(shorthand_property_identifier) @name @reference.use
+(export_statement value: (identifier) @name) @reference.use
+(assignment_expression right: (identifier) @name) @reference.use
+(return_statement (identifier) @name) @reference.use
+
+(import_statement source: (string) @module) @import
+(import_statement (import_clause (identifier) @default @alias) source: (string) @module) @import
+(import_statement (import_clause (namespace_import (identifier) @alias)) source: (string) @module) @import
+(import_statement
+  (import_clause (named_imports (import_specifier name: (_) @name !alias)))
+  source: (string) @module) @import
+(import_statement
+  (import_clause (named_imports (import_specifier name: (_) @name alias: (_) @alias)))
+  source: (string) @module) @import
+(export_statement (export_clause (export_specifier name: (_) @name !alias)) source: (string) @module) @import
+(export_statement
+  (export_clause (export_specifier name: (_) @name alias: (_) @alias))
+  source: (string) @module) @import
+(export_statement (namespace_export (_) @alias) source: (string) @module) @import
+(export_statement . "export" . "*" @all source: (string) @module) @import
+(call_expression function: (import) arguments: (arguments . (string) @module)) @import
+((call_expression function: (identifier) @_require arguments: (arguments . (string) @module)) @import
+  (#eq? @_require "require"))
+((variable_declarator
+    name: (identifier) @alias
+    value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @module))) @import
+  (#eq? @_require "require"))
+((variable_declarator
+    name: (object_pattern (shorthand_property_identifier_pattern) @name)
+    value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @module))) @import
+  (#eq? @_require "require"))
+((variable_declarator
+    name: (object_pattern (pair_pattern key: (property_identifier) @name value: (identifier) @alias))
+    value: (call_expression function: (identifier) @_require arguments: (arguments . (string) @module))) @import
+  (#eq? @_require "require"))
+((variable_declarator
+    name: (identifier) @alias
+    value: (member_expression
+      object: (call_expression function: (identifier) @_require arguments: (arguments . (string) @module))
+      property: (property_identifier) @name)) @import
+  (#eq? @_require "require"))

@@ -1,0 +1,41 @@
+(abstract_class_declaration name: (type_identifier) @name) @definition.class
+(interface_declaration name: (type_identifier) @name) @definition.interface
+(type_alias_declaration name: (type_identifier) @name) @definition.type
+(enum_declaration name: (identifier) @name) @definition.enum
+(enum_body name: (_) @name @definition.variant)
+(enum_assignment name: (_) @name) @definition.variant
+(internal_module name: (_) @name) @definition.module
+(module name: (_) @name) @definition.module
+
+(function_signature name: (identifier) @name) @definition.function
+(method_signature name: (_) @name) @definition.method
+(abstract_method_signature name: (_) @name) @definition.method
+(public_field_definition
+  name: (_) @name
+  value: [(arrow_function) (function_expression)]) @definition.method
+(public_field_definition name: (_) @name) @definition.field
+(interface_body (property_signature name: (_) @name) @definition.field)
+(type_alias_declaration value: (object_type (property_signature name: (_) @name) @definition.field))
+(required_parameter (accessibility_modifier) pattern: (identifier) @name) @definition.field
+(ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(ambient_declaration (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(ambient_declaration (_ name: (_) @name)) @span
+
+(required_parameter pattern: (identifier) @local)
+(optional_parameter pattern: (identifier) @local)
+(type_parameter name: (type_identifier) @local)
+
+(extends_clause value: (identifier) @name) @reference.inherit
+(extends_clause value: (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit
+(implements_clause (type_identifier) @name) @reference.inherit
+(implements_clause (generic_type name: (type_identifier) @name)) @reference.inherit
+(implements_clause (nested_type_identifier module: (_) @qualifier name: (type_identifier) @name)) @reference.inherit
+(extends_type_clause type: (type_identifier) @name) @reference.inherit
+(extends_type_clause type: (generic_type name: (type_identifier) @name)) @reference.inherit
+(extends_type_clause type: (nested_type_identifier module: (_) @qualifier name: (type_identifier) @name)) @reference.inherit
+
+(nested_type_identifier module: (_) @qualifier name: (type_identifier) @name) @reference.type
+(type_identifier) @name @reference.type
+(type_query (identifier) @name) @reference.type
+
+(import_statement (import_require_clause (identifier) @alias source: (string) @module)) @import

@@ -1,0 +1,248 @@
+"""The matches of one file, sorted into its facts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from remit.code.comments import comment_above, first_line, is_notice, plain_string
+from remit.code.facts import DECLARED, EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference, Typed
+from remit.code.imports import READERS
+from remit.code.languages import Language
+from remit.code.signatures import qualifier_name, signature, split_name
+from remit.code.spans import Ranges, Scopes
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_DEFINITIONS = 20_000
+MAX_REFERENCES = 200_000
+MAX_NAME = 200
+_GLOBALS = frozenset(["variable", "constant"])
+_BODIES = frozenset(["function", "method"])
+
+Captures = dict[str, list["Node"]]
+
+
+class Reading:
+    """Sorts the matches of one file into its facts."""
+
+    def __init__(self, language: Language, source: bytes, facts: Facts) -> None:
+        self._language = language
+        self._source = source
+        self._facts = facts
+        self._lines = source.split(b"\n")
+        self._definitions: dict[int, tuple[int, str, Captures]] = {}
+        self._patterns: dict[tuple[int, int], int] = {}
+        self._additions: dict[int, Captures] = {}
+        self._references: dict[int, tuple[int, str, str, str]] = {}
+        self._locals: list[tuple[int, str]] = []
+        self._typed: list[tuple[int, Node, Node]] = []
+        self._receivers: dict[int, str] = {}
+        self._imported: list[tuple[int, int]] = []
+        self._imports: list[tuple[int, Import]] = []
+        self._named_modules: set[int] = set()
+
+    def take(self, matches: list[tuple[int, Captures]]) -> None:
+        for pattern, captures in matches:
+            for label in captures:
+                head, kind = _parts(label)
+                if head == "definition":
+                    self._definition(pattern, kind, captures)
+                elif head == "reference":
+                    self._reference(pattern, kind, captures)
+                elif head == "import":
+                    self._import(label, captures)
+                elif label == "local":
+                    self._locals += [(node.start_byte, self._text(node)) for node in captures[label]]
+                elif label == "typed":
+                    self._typed.append((captures[label][0].start_byte, captures[label][0], captures["type"][0]))
+                elif head == "documentation":
+                    self._documentation(kind, captures[label][0])
+                else:
+                    continue
+                break
+            else:
+                self._additions.setdefault(captures["name"][0].start_byte, {}).update(captures)
+        spans = self._write_definitions()
+        scopes = Scopes(spans, self._facts.definitions)
+        self._write_references(scopes)
+        self._write_typed(scopes)
+        self._write_imports()
+
+    def _text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _documentation(self, place: str, node: Node) -> None:
+        text = comment_above(self._lines, node.start_point[0]) if place == "above" else self._text(node)
+        if not self._facts.doc and not is_notice(text):
+            self._facts.doc = first_line(text)
+
+    # -- definitions -----------------------------------------------------------------------------
+
+    def _definition(self, pattern: int, kind: str, captures: Captures) -> None:
+        node = captures[f"definition.{kind}"][0]
+        at = captures["name"][0].start_byte if "name" in captures else node.start_byte
+        known = self._definitions.get(at)
+        if known is None or pattern < known[0]:
+            extent = (node.start_byte, node.end_byte)
+            self._patterns[extent] = min(pattern, self._patterns.get(extent, pattern))
+            if known is None and len(self._definitions) >= MAX_DEFINITIONS:
+                self._facts.cut = "nodes"
+                return
+            self._definitions[at] = (pattern, kind, captures)
+
+    def _write_definitions(self) -> list[tuple[int, int]]:
+        """The definitions in the order of the file, each after what it lies in; their spans in bytes."""
+        found = []
+        for at, (pattern, kind, matched) in self._definitions.items():
+            node = matched[f"definition.{kind}"][0]
+            if pattern != self._patterns[node.start_byte, node.end_byte]:
+                continue
+            captures = {**matched, **self._additions.get(at, {})}
+            span = captures["span"][0] if "span" in captures else node
+            found.append((span.start_byte, -span.end_byte, node.start_byte, kind, node, span, captures))
+        found.sort(key=lambda each: each[:3])
+        spans: list[tuple[int, int]] = []
+        around: list[int] = []
+        definitions = self._facts.definitions
+        for start, minus_end, _, kind, node, span, captures in found:
+            # Names that share one declaration stand side by side.
+            while around and (spans[around[-1]][1] <= start or spans[around[-1]] == (start, -minus_end)):
+                around.pop()
+            if len(around) >= self._language.depth and not self._language.calls:
+                self._facts.cut = self._facts.cut or "depth"
+                continue
+            parent = around[-1] if around else -1
+            if parent >= 0 and kind in _GLOBALS and definitions[parent].kind in _BODIES:
+                continue
+            if "receiver" in captures:
+                self._receivers[len(definitions)] = self._text(captures["receiver"][0])
+            definitions.append(self._defined(kind, node, span, captures, parent))
+            around.append(len(spans))
+            spans.append((start, -minus_end))
+        return spans
+
+    def _defined(self, kind: str, node: Node, span: Node, captures: Captures, parent: int) -> Definition:
+        around = self._facts.definitions[parent] if parent >= 0 else None
+        name = self._name(node, captures)
+        owner = self._text(captures["owner"][0]) if "owner" in captures else ""
+        if self._language.joint and kind in _BODIES:
+            owner, name = split_name(name, self._language.joint, owner)
+        if kind == "function" and (owner or (around and around.kind in HOLDERS)):
+            kind = "method"
+        tested = "test" in captures or (around is not None and around.flags & TEST != 0)
+        start, end = span.start_point[0] + 1, span.end_point[0] + (span.end_point[1] > 0)
+        doc = ""
+        if "doc" in captures:
+            doc = self._text(captures["doc"][0])
+        elif around is None or around.start < start:
+            doc = comment_above(self._lines, start - 1)
+        return Definition(
+            name=name,
+            kind=kind,
+            start=start,
+            end=max(start, end),
+            parent=parent,
+            flags=("exported" in captures) * EXPORTED | tested * TEST | ("declared" in captures) * DECLARED,
+            owner=owner,
+            signature=signature(self._source, node, span, kind),
+            doc=first_line(doc),
+        )
+
+    def _name(self, node: Node, captures: Captures) -> str:
+        named = self._text(captures["name"][0]) if "name" in captures else self._first_line_of(node)
+        return plain_string(" ".join(named.split()))[:MAX_NAME]
+
+    def _first_line_of(self, node: Node) -> str:
+        return self._text(node).partition("\n")[0].strip()
+
+    # -- references and imports ------------------------------------------------------------------
+
+    def _reference(self, pattern: int, kind: str, captures: Captures) -> None:
+        node = captures["name"][0]
+        at = node.start_byte
+        known = self._references.get(at)
+        if known is not None and known[0] <= pattern:
+            return
+        if known is None and len(self._references) >= MAX_REFERENCES:
+            self._facts.cut = "nodes"
+            return
+        qualifier = qualifier_name(self._text(captures["qualifier"][0])) if "qualifier" in captures else ""
+        self._references[at] = (pattern, self._text(node)[:MAX_NAME], kind, qualifier)
+
+    def _write_typed(self, scopes: Scopes) -> None:
+        """Only of names that qualify others: of the rest no type is asked."""
+        asked = {each.qualifier.rpartition(".")[2] for each in self._facts.references}
+        found: dict[tuple[str, str, int], None] = {}
+        for at, name, kind in self._typed:
+            spelled = self._text(name)
+            if spelled.rpartition(".")[2] in asked:
+                found[spelled, self._text(kind)[:MAX_NAME], scopes.at(at)] = None
+        self._facts.typed = [Typed(*each) for each in found]
+
+    def _write_references(self, scopes: Scopes) -> None:
+        hidden = {(scopes.at(at), name) for at, name in self._locals}
+        lines = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        seen: dict[tuple[int, str, str, str], Reference] = {}
+        named = [_extent(captures) for _, _, captures in self._definitions.values() if "name" in captures]
+        other = Ranges(self._imported + named)
+        for at, (_, name, kind, spelled) in sorted(self._references.items()):
+            if at in other:
+                continue
+            scope = scopes.at(at)
+            qualifier = "self" if spelled and spelled == self._receiver(scope) else spelled
+            if not qualifier and hidden and any((each, name) in hidden for each in scopes.outward(scope)):
+                continue
+            known = seen.get((scope, name, kind, qualifier))
+            if known is None:
+                line = bisect_right(lines, at)
+                seen[scope, name, kind, qualifier] = Reference(name, kind, line, scope, 1, qualifier)
+            else:
+                known.count += 1
+        self._facts.references = list(seen.values())
+
+    def _receiver(self, scope: int) -> str:
+        """What the method around a place calls its object, where it chooses that name."""
+        while scope >= 0 and scope not in self._receivers:
+            scope = self._facts.definitions[scope].parent
+        return self._receivers.get(scope, "")
+
+    def _import(self, label: str, captures: Captures) -> None:
+        node = captures[label][0]
+        line = node.start_point[0] + 1
+        self._imported.append((node.start_byte, node.end_byte))
+        if label == "import.text":
+            found = READERS[self._language.name](self._text(node), line)
+            self._imports += [(node.start_byte, each) for each in found]
+            return
+        module = captures["module"][0] if "module" in captures else None
+        name = "*" if "all" in captures else "default" if "default" in captures else self._captured(captures, "name")
+        alias = self._captured(captures, "alias")
+        spelled = plain_string(self._text(module)) if module is not None else ""
+        at = module.start_byte if module is not None else node.start_byte
+        if name or alias:
+            self._named_modules.add(at)
+        self._imports.append((at, Import(spelled, line, name, alias)))
+
+    def _captured(self, captures: Captures, label: str) -> str:
+        return plain_string(self._text(captures[label][0])) if label in captures else ""
+
+    def _write_imports(self) -> None:
+        for at, each in self._imports:
+            if each.name or each.alias or at not in self._named_modules:
+                self._facts.imports.append(each)
+
+
+def _extent(captures: Captures) -> tuple[int, int]:
+    name = captures["name"][0]
+    return name.start_byte, name.end_byte
+
+
+@cache
+def _parts(label: str) -> tuple[str, str]:
+    """What a capture is, and of which kind."""
+    head, _, kind = label.partition(".")
+    return head, kind

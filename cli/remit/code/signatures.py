@@ -1,0 +1,71 @@
+"""Names and signatures as a definition spells them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_QUALIFIER = 60
+EXPRESSION = "()"
+"""The qualifier of what is called on a longer expression."""
+
+MAX_SIGNATURE = 240
+"""Characters."""
+
+_ANNOTATIONS = re.compile(
+    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
+    r"|#?\[[^\]]*\])\s+)+"
+)
+_TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
+
+
+def signature(source: bytes, node: Node, span: Node, kind: str) -> str:
+    """What a definition says before its body, in one line and without its annotations."""
+    body = _body(node) if kind != "variant" else None
+    start = span.start_byte if span.start_point[0] == node.start_point[0] else node.start_byte
+    if body is not None and body.start_byte > start:
+        end = body.start_byte
+    elif kind in ("function", "method"):
+        end = node.end_byte
+    else:
+        end = source.find(b"\n", node.start_byte)
+        end = node.end_byte if end < 0 else min(end, node.end_byte)
+    text = source[start : min(end, start + 4 * MAX_SIGNATURE)].decode("utf-8", "ignore")
+    return _ANNOTATIONS.sub("", " ".join(text.split()))[:MAX_SIGNATURE].rstrip(" {:=;,").removesuffix(" =>")
+
+
+def _body(node: Node) -> Node | None:
+    """The body of a definition, or of the value that it gives its name to."""
+    for holder in (node, node.child_by_field_name("value"), node.child_by_field_name("right")):
+        body = holder.child_by_field_name("body") if holder is not None else None
+        if body is not None:
+            return body
+    return None
+
+
+def split_name(name: str, joint: str, owner: str) -> tuple[str, str]:
+    """Owner and name of what is defined as `a::Type<T>::name`. Operators keep what belongs to their names."""
+    before, operator, after = name.partition("operator")
+    if operator and not after[:1].isidentifier() and not before[-1:].isidentifier():
+        last = operator + (after if after.startswith("()") else after.partition("(")[0])
+        path = before
+    else:
+        path, _, last = _without_arguments(name).rpartition(joint)
+    above = _without_arguments(path).removesuffix(joint).rpartition(joint)[2]
+    return above or owner, last.strip()
+
+
+def _without_arguments(name: str) -> str:
+    """A name without the arguments of templates in it."""
+    while (shorter := _TEMPLATE_ARGUMENTS.sub("", name)) != name:
+        name = shorter
+    return name
+
+
+def qualifier_name(text: str) -> str:
+    """What stands before a name, where it is a name itself, a path of names, or the like of `super()`."""
+    bare = text.rstrip("!?")
+    return EXPRESSION if len(bare) > MAX_QUALIFIER or "(" in bare[:-2] or len(bare.split(None, 1)) != 1 else bare
