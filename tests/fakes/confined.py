@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,11 +38,20 @@ class Confined(NamedTuple):
     left: dict[str, list[Any]]
 
 
-def confined(lines: Mapping[str, str], *, as_user: str = "self", bubblewrap: str = "", **wish: Any) -> Confined:
+def confined(
+    lines: Mapping[str, str],
+    *,
+    as_user: str = "self",
+    bubblewrap: str = "",
+    hosts: Sequence[str] = (),
+    **wish: Any,
+) -> Confined:
     """Run lines one after another. They see these variables: OUTSIDE, a directory that is none of their business,
     with a file `kept`; TCP, UDP, PID, UNIX of those outside; WORK, ART, OWN, SHARED. as_user: `self` or `nobody`.
-    wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing."""
-    request = json.dumps({"lines": dict(lines), "user": as_user, "wish": wish, "bubblewrap": bubblewrap})
+    wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing. hosts: those that can
+    be connected to, where a server at the end says `come-through`, and leads from /moved to http://other.example/."""
+    asked = {"lines": dict(lines), "user": as_user, "wish": wish, "bubblewrap": bubblewrap, "hosts": list(hosts)}
+    request = json.dumps(asked)
     # One at a time: each hides the sockets of the machine, those of the others among them, which come and go.
     with open(Path(tempfile.gettempdir()) / "remit-confined.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -74,14 +83,43 @@ def _grounds(base: Path) -> dict[str, Path]:
     return places
 
 
-async def _run(sandbox: Any, work: Path, environment: Mapping[str, str], line: str) -> tuple[int | None, str]:
+async def _run(
+    sandbox: Any, work: Path, environment: Mapping[str, str], line: str, hosts: Sequence[str]
+) -> tuple[int | None, str]:
     from remit.base.resources import Effect, Resource
     from remit.workspace.process import ProcessGrant
 
-    process = ProcessGrant(str(work), [Resource("command", line, Effect.EXECUTE)], environment, confinement=sandbox)
     said = bytearray()
-    finished = await process.shell(line, workdir=".", seconds=20, take=lambda stream, data: said.extend(data))
+    resources = [Resource("command", line, Effect.EXECUTE)]
+    async with _web(hosts) as way_out:
+        process = ProcessGrant(str(work), resources, environment, confinement=sandbox, way_out=way_out)
+        finished = await process.shell(line, workdir=".", seconds=20, take=lambda stream, data: said.extend(data))
     return finished.exit_code, said.decode("utf-8", "replace")
+
+
+@contextlib.asynccontextmanager
+async def _web(hosts: Sequence[str]) -> AsyncIterator[Any]:
+    """The proxy for these hosts, which all lead to one server, but for `private.example`."""
+    if not hosts:
+        yield None
+        return
+    from fakes.web import Names, ToLoopback, redirect, response, serve
+    from remit.net.proxy import CommandProxy
+
+    def judge(name: str) -> str:
+        host = name.removeprefix("http://").partition("/")[0].partition(":")[0]
+        return "" if host in hosts else "it is not granted"
+
+    answers = {"/": response(b"come-through"), "/moved": redirect("http://other.example/")}
+    async with serve(answers) as site:
+        yield CommandProxy(
+            judge,
+            lambda: None,
+            lambda *told: None,
+            ports=(80, 443),
+            resolver=Names({"private.example": [["127.0.0.1"]]}),
+            connector=ToLoopback(site.port),
+        )
 
 
 def _main() -> None:
@@ -149,7 +187,7 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
         sandbox = probe(grounds, WorkspaceSecrets(str(places["work"])), wish, request["bubblewrap"])
         ran = {}
         for name, line in request["lines"].items():
-            ran[name] = asyncio.run(_run(sandbox, places["work"], environment, line))
+            ran[name] = asyncio.run(_run(sandbox, places["work"], environment, line, request["hosts"]))
         heard = [name for name, each in (("tcp", tcp), ("udp", udp), ("unix", unix)) if _heard(each)]
         if bystander.poll() is not None:
             heard.append("signal")

@@ -3,7 +3,8 @@
     python ported.py WORLD -t TASK -m MODEL -o DIR [-a APPROVALS] [-r RECORDING]
 
 WORLD: `broken` has a follower of the journal that fails, as a fault of ours would; `stuck` fetches pages
-in a thread that never comes back; `paged` has a page for every URL, at the price of one request.
+in a thread that never comes back; `paged` has a page for every URL, at the price of one request; in `site` every
+name leads to the server at the port of the variable SITE_PORT.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,25 @@ class PagedClient:
         return Page(url, url, 200, "text/plain", "utf-8", b"a page", 1)
 
 
+class EveryName:
+    """A resolver."""
+
+    async def resolve(self, host: str, port: int) -> Sequence[str]:
+        return ["93.184.216.34"]
+
+
+class ToSite:
+    """A connector."""
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", int(os.environ["SITE_PORT"]))
+
+
 WORLDS: dict[str, dict[str, Any]] = {
     "broken": {"followers": (broken,)},
     "stuck": {"web_client": StuckClient},
     "paged": {"web_client": PagedClient},
+    "site": {"resolver": EveryName(), "connector": ToSite()},
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 import typer
 
-from remit.base.calls import Decision
+from remit.base.calls import Decision, RuleRef
 from remit.base.errors import Failure, Fault, Faults, UsageFault
 from remit.base.ports import World
 from remit.base.resources import Effect, Resource
@@ -160,7 +160,8 @@ class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     """What would become of a call. off: why the model is not offered the tool, "" when it is. decision:
     None when the call fails before any rule is asked; error then is `code: message`. words: everything
     that speaks, in order of the sources. For an ask, answer: the entry that answers it; unanswered: why
-    none does, and what then happens; approval: an entry that would answer it."""
+    none does, and what then happens; approval: an entry that would answer it. hosts: those that commands of the
+    tool may connect to, with the rules that grant them; None for a tool that runs none."""
 
     tool: str
     arguments: str
@@ -172,6 +173,7 @@ class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     unanswered: str = ""
     approval: str = ""
     error: str = ""
+    hosts: dict[str, RuleRef] | None = None
 
 
 def parsed_call(words: Sequence[str], tools: Mapping[str, Tool]) -> tuple[Tool, str]:
@@ -228,6 +230,7 @@ def explained(
         rules.decide(tool.name, tool.effects, resources),
         resources,
         tuple(rules.trace(tool.name, resources)),
+        hosts=rules.reaches(tool.name) if Effect.EXECUTE in tool.effects else None,
     )
     if told.decision is None or told.decision.decide != "ask":
         return told
@@ -254,6 +257,7 @@ def shown(told: Explanation) -> str:
         f"  rule: {_place(rule.source, rule.where)}",
         f"  why: {rule.why}",
         *lines,
+        *_hosts(told),
     ]
     part = None
     for word in told.words:
@@ -273,6 +277,16 @@ def shown(told: Explanation) -> str:
             *(f"  {line}" for line in told.approval.splitlines()),
         ]
     return "\n".join(lines)
+
+
+def _hosts(told: Explanation) -> list[str]:
+    """Where commands that run may connect to."""
+    if told.hosts is None:
+        return []
+    granted = [
+        f"  commands may connect to {host}: {_place(rule.source, rule.where)}" for host, rule in told.hosts.items()
+    ]
+    return granted or ["  commands may connect to no host"]
 
 
 def _answer(answer: Answered) -> str:

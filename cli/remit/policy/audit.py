@@ -13,6 +13,7 @@ from remit.policy.decide import Layer
 from remit.policy.patterns import CommandPattern, HostPattern, Place, is_literal
 from remit.policy.programs import OPERANDS, RUNS_ANYTHING, RUNS_BY_OPTION
 from remit.policy.rules import (
+    COMMAND_TOOLS,
     CommandSelector,
     HostSelector,
     NameSelector,
@@ -140,7 +141,16 @@ def _open_hosts(rule: Rule) -> list[Lint]:
     if rule.decide != "auto" or not isinstance(rule.selector, HostSelector):
         return []
     names = [each.host for each in rule.selector.hosts]
-    return [_warning(rule, f"it allows every host whose name ends in .{name}") for name in names if _is_top_level(name)]
+    found = [
+        _warning(rule, f"it allows every host whose name ends in .{name}") for name in names if _is_top_level(name)
+    ]
+    commands = sorted((rule.tools or frozenset()) & COMMAND_TOOLS)
+    if commands:
+        message = (
+            f"commands of {', '.join(commands)} may send {', '.join(names)} what they like: TLS is not looked into"
+        )
+        found.append(Lint("hint", rule.ref.where, message))
+    return found
 
 
 def _is_top_level(host: str) -> bool:

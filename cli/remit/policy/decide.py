@@ -116,13 +116,15 @@ class RuleSet:
             decision = self._decide(tool, NOTHING)
             if decision.decide == "auto" or (decision.decide == "ask" and asks):
                 return None
+        shapes = _SHAPES
         if Effect.EXECUTE in effects:
             # Where its commands may connect to says nothing of whether they may run.
             effects -= {Effect.NETWORK}
+            shapes = tuple(shape for shape in _SHAPES if shape[0] != "url")
         refusals = [
             self._refuses(tool, effect, kind, inside, asks)
             for effect in sorted(effects or {Effect.NONE})
-            for kind, inside in _SHAPES
+            for kind, inside in shapes
         ]
         if any(ref is None for ref in refusals):
             return None

@@ -30,6 +30,9 @@ PATH_KINDS: frozenset[ResourceKind] = frozenset({"path", "tree"})
 CHECK_TOOL = "check"
 """The tool that runs a task's checks. It is never offered, yet rules may name it."""
 
+COMMAND_TOOLS = frozenset({"shell", CHECK_TOOL})
+"""The tools that run commands, which may connect to hosts."""
+
 Coverage = Literal["all", "some", "none"]
 
 
@@ -340,8 +343,7 @@ _KINDS_BY_EFFECT: dict[Effect, frozenset[ResourceKind]] = {
 """What a call with an effect can name; an effect that is not here may be about anything."""
 _KINDS_BY_TOOL: dict[str, frozenset[ResourceKind]] = {
     "write_artifact": frozenset({"artifact"}),
-    "shell": frozenset({"command", "host"}),
-    CHECK_TOOL: frozenset({"command", "host"}),
+    **dict.fromkeys(COMMAND_TOOLS, frozenset[ResourceKind]({"command", "host"})),
 }
 """Tools that name less than their effects would let them."""
 _ANYTHING: frozenset[ResourceKind] = frozenset().union(*SELECTED_KINDS.values())

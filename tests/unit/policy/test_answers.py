@@ -87,6 +87,19 @@ def test_what_an_entry_covers(line: str, tool: str, resource: Resource, due: boo
     assert allowed(answers(file(entry(line, tool=tool))), tool, resource, digest=arguments_digest("{}")) is due
 
 
+def test_an_entry_for_a_command_is_about_the_workspace_itself() -> None:
+    elsewhere = Resource("command", "make", Effect.EXECUTE, cwd="sub")
+    assert allowed(answers(file(entry('command = "make"', tool="shell"))), "shell", elsewhere) is None
+    denying = answers(file(entry('command = "make"', tool="shell", decide="deny")))
+    assert allowed(denying, "shell", elsewhere) is False
+    arguments = '{"command": "make", "workdir": "sub"}'
+    pasted = paste_entry(Pending("shell", arguments, (elsewhere,)))
+    assert "# command make in sub\n" in pasted
+    given_answers = answers(file(pasted))
+    assert allowed(given_answers, "shell", elsewhere, digest=arguments_digest(arguments)) is True
+    assert allowed(given_answers, "shell", elsewhere, digest=arguments_digest('{"command": "make"}')) is None
+
+
 def test_every_asking_resource_has_to_be_covered() -> None:
     one, two = path("a", Effect.WRITE), path("b", Effect.WRITE)
     first, second = entry('path = "a"', tool="file_write"), entry('path = "b"', tool="file_write")

@@ -208,6 +208,80 @@ def test_root_keeps_only_what_reaches_no_further(user: str, name: str) -> None:
     assert held & ~allowed == 0
 
 
+PYTHON_GET = "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://site.example/\").read())'"
+REACHES = {
+    "curl": "curl -sS http://site.example/",
+    "curl by a tunnel": "curl -sS --proxytunnel http://site.example/",
+    "python": PYTHON_GET,
+    "python in many": f"for i in 1 2 3 4 5 6 7 8; do {PYTHON_GET} & done; wait",
+    "a child of a child": "setsid sh -c 'curl -sS http://site.example/' | cat",
+}
+REACHES_NOT = {
+    "a host that is not granted": ("curl -sS http://other.example/", "other.example:80 is refused: it is not granted"),
+    "its tunnel": (
+        "curl -sSv https://other.example/ 2>&1",
+        "403 other.example:443 is refused: it is not granted",
+    ),
+    "a redirect to such a host": ("curl -sSL http://site.example/moved", "other.example:80 is refused"),
+    "a private address": ("curl -sS http://private.example/", "not public"),
+    "a literal": ("curl -sS --noproxy '' http://127.0.0.1/; curl -sS --noproxy '' http://127.0.0.1:22/", "127.0.0.1"),
+    "a port": ("curl -sS http://site.example:8080/", "allowed are only: 80, 443"),
+    "without the proxy": ("curl -sS -m 5 --noproxy '*' http://site.example/ 2>&1", "Could not resolve host"),
+    "an address without the proxy": ("curl -sS -m 5 --noproxy '*' http://93.184.216.34/ 2>&1", "curl: ("),
+    "its own name server": (
+        "python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        's.sendto(b"x" * 12, ("1.1.1.1", 53))\' 2>&1',
+        "Network is unreachable",
+    ),
+}
+AROUND = {
+    "descriptors": "ls /proc/self/fd | wc -l",
+    "variables": "env | grep -i _proxy= | sort",
+    "port": "python3 -c 'import socket; socket.create_server((\"127.0.0.1\", 20128))'",
+}
+
+
+@cache
+def connected(user: str) -> Confined:
+    lines = {**REACHES, **{name: line for name, (line, _) in REACHES_NOT.items()}, **NETWORK, **AROUND}
+    return confined({**lines, "daemon": CONNECT_UNIX}, as_user=user, hosts=["site.example", "private.example"])
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("name", REACHES)
+def test_granted_hosts_are_reached(user: str, name: str) -> None:
+    needs("curl")
+    ran = connected(user)
+    assert (ran.code[name], ran.said[name].count("come-through")) == (0, 8 if "many" in name else 1), ran.said[name]
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("name", REACHES_NOT)
+def test_nothing_else_is_reached(user: str, name: str) -> None:
+    needs("curl")
+    ran = connected(user)
+    assert "come-through" not in ran.said[name]
+    assert REACHES_NOT[name][1] in ran.said[name]
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_way_out_opens_no_other(user: str) -> None:
+    ran = connected(user)
+    assert [name for name in (*NETWORK, "daemon") if ran.code[name] == 0] == []
+    assert ran.heard == []
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_what_a_command_sees_of_the_proxy(user: str) -> None:
+    ran = connected(user)
+    # Three standard streams, and the directory that is read.
+    assert ran.said["descriptors"].strip() == "4"
+    assert [line.partition("=")[0].lower() for line in sorted(ran.said["variables"].split(), key=str.lower)] == [
+        name for name in ("all_proxy", "http_proxy", "https_proxy", "no_proxy") for _ in range(2)
+    ]
+    assert ran.code["port"] != 0
+
+
 MOVES = {
     "move": "mv conf elsewhere",
     "read it there": "cat elsewhere/.env",

@@ -122,11 +122,14 @@ RULE_KEYS = {
     "path": "A path: relative to the workspace, absolute, or from `~/`. `*` and `?` stay within a component, `**` "
     "stands for any number of them, so that `docs/**` is the directory and all below it.",
     "host": "A host and its subdomains, at any port: `example.org` stands for `www.example.org` too, "
-    "`*.example.org` for the subdomains alone. No other wildcard is taken, and no scheme, port or path.",
+    "`*.example.org` for the subdomains alone. No other wildcard is taken, and no scheme, port or path. A rule that "
+    "says auto lets commands connect to the host where `tools` names shell or check, never where it is left out.",
     "url": "A whole URL. `*` and `**` may stand in its path as in `path`, and `*` in its query. In a rule that says "
     "auto they do not stand for an escaped slash, backslash or `..`, such as `..%2f`; one that says ask or deny also "
-    "speaks for what servers make of such escapes.",
-    "command": "A command, word by word. A `*` at the end stands for any further arguments.",
+    "speaks for what servers make of such escapes, and for a tunnel of a command to the host.",
+    "command": "A command, word by word. A `*` at the end stands for any further arguments. In a rule that says auto, "
+    "one that names a relative path, such as `./build.sh`, speaks only for commands that run in the workspace itself, "
+    "not in a directory of it.",
     "topic": "The name of a topic, with `*`.",
     "agent": "The name of an agent, with `*`.",
     "name": "The name of an artifact or a store of the run, with `*`.",
@@ -141,7 +144,8 @@ APPROVAL_KEYS = {
     "why": "Who answered, or why. Required.",
     "url": "The URL.",
     "path": "The path as the ask shows it: relative to the workspace inside of it, else absolute.",
-    "command": "The command line as it is written.",
+    "command": "The command line as it is written. It allows what runs in the workspace itself; what runs in a "
+    "directory of it takes a digest.",
     "digest": "SHA-256 of the arguments, as a stopped run prints it for calls with several resources.",
     "uses": "How many calls it answers, counted over all runs. Default: any number.",
     "expires": "Moment with time zone from which it no longer answers. Default: never.",

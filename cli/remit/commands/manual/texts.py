@@ -248,7 +248,7 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_MODEL", "The model when neither flag nor task names one; goes before `model` of the settings."),
     ("REMIT_CONFIG_DIR", "Directory of the settings, instead of the usual one of the system."),
     ("REMIT_STATE_DIR", "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings."),
-    ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools may reach, separated by commas. Default 80,443."),
+    ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools and commands may reach, separated by commas. Default 80,443."),
     ("REMIT_PYTHON_WORKER", "The program that runs the scripts of python_execution, in place of the installed one."),
     ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
     ("REMIT_SANDBOX", "`required`, `auto` or `off`; goes before `[sandbox] mode` of the settings."),
@@ -272,7 +272,8 @@ FILES: tuple[tuple[str, str], ...] = (
         "The settings: `model`, `state_dir`, `python_worker`, `[net] fetch_allowed_ports`, `[retry] seconds`, "
         "`[context] compact` (false never sums up older turns) and `reserve` (what stays free of the context window: "
         'tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines commands as far as the '
-        "machine lends itself to it and says what holds; `required` refuses a run where that is not all, `off` "
+        "machine lends itself to it and says what holds; `required` refuses a run where that is not all, granted hosts "
+        "included, `off` "
         "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
         'does) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
