@@ -9,8 +9,9 @@ import msgspec
 
 from remit.base.calls import Decide, Decision, RuleRef
 from remit.base.resources import Effect, Resource, ResourceKind
+from remit.policy.entries import NamedRules
 from remit.policy.patterns import Place
-from remit.policy.rules import NOTHING, Coverage, HostSelector, Rule, Subject, subjects
+from remit.policy.rules import NOTHING, PATH_KINDS, Coverage, HostSelector, Rule, Subject, subjects
 
 SourceName = Literal["floor", "user", "project", "flag", "policy", "task", "default"]
 
@@ -75,6 +76,7 @@ class RuleSet:
         self.place = place
         self.mode = mode
         self._concerned: dict[tuple[str, tuple[Effect, ...]], tuple[tuple[Layer, tuple[Rule, ...]], ...]] = {}
+        self._named: dict[tuple[str, Effect], NamedRules] = {}
 
     def decide(self, tool: str, effects: frozenset[Effect], resources: Sequence[Resource]) -> Decision:
         """The strictest word over all resources. Never raises: what it cannot judge is denied."""
@@ -93,11 +95,15 @@ class RuleSet:
         answered for the tree, whose asks for the entries are answered with it."""
         if entry.effect != effect:
             entry = msgspec.structs.replace(entry, effect=effect)
-        for subject in subjects(entry, self.place):
-            for decision in _combined(self._words(tool, subject)):
-                if decision.decide == "deny" or (decision.decide == "ask" and decision.rule != approved):
-                    return False
-        return True
+        if entry.kind not in PATH_KINDS:
+            return self._passes(tool, entry, approved)
+        named = self._named_rules(tool, effect)
+        if named.may_speak(entry):
+            return self._passes(tool, entry, approved)
+        manner = (entry.kind, entry.inside, approved)
+        if manner not in named.silent:
+            named.silent[manner] = self._passes(tool, entry, approved)
+        return named.silent[manner]
 
     def trace(self, tool: str, resources: Sequence[Resource]) -> list[Word]:
         """Everything that speaks for these resources, in the order in which sources outrank one another."""
@@ -146,6 +152,23 @@ class RuleSet:
                     if decision.decide == "auto":
                         found.setdefault(pattern.text, decision.rule)
         return found
+
+    # -- entries of trees ----------------------------------------------------------------------
+
+    def _passes(self, tool: str, entry: Resource, approved: RuleRef | None) -> bool:
+        return all(
+            decision.decide == "auto" or (decision.decide == "ask" and decision.rule == approved)
+            for subject in subjects(entry, self.place)
+            for decision in _combined(self._words(tool, subject))
+        )
+
+    def _named_rules(self, tool: str, effect: Effect) -> NamedRules:
+        key = (tool, effect)
+        if key not in self._named:
+            self._named[key] = NamedRules(
+                (rule for _, rules in self._layers(tool, effect) for rule in rules), self.place
+            )
+        return self._named[key]
 
     # -- one resource --------------------------------------------------------------------------
 

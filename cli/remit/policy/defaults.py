@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from remit.base.calls import Decide, RuleRef
 from remit.base.resources import Effect, ResourceKind
-from remit.policy.patterns import PathPattern, Place, glob_regex
+from remit.policy.patterns import PathPattern, Place
 from remit.policy.rules import PATH_KINDS, Coverage, PathSelector, Rule, Selector, Shape, Subject
-from remit.workspace.credentials import FILES, FOLDERS, PUBLIC
+from remit.workspace.credentials import holds_credentials
 
 BUILT_IN = "built in"
 
@@ -77,7 +77,7 @@ class Credentials:
     kinds: frozenset[ResourceKind] = PATH_KINDS
 
     def matches(self, subject: Subject, *, grants: bool) -> bool:
-        return any(_CREDENTIALS.search(path.casefold()) for path in subject.paths)
+        return any(holds_credentials(path) for path in subject.paths)
 
     def covers(self, kind: ResourceKind, inside: bool) -> Coverage:
         return "some" if kind in PATH_KINDS else "none"
@@ -99,12 +99,4 @@ class GitStore:
 _END = r"[. ]*"
 """Dots and blanks at the end of a name, which some file systems drop."""
 
-
-def _alternatives(globs: Sequence[str]) -> str:
-    return "(?:" + "|".join(glob_regex(glob) for glob in globs) + f"){_END}"
-
-
-_CREDENTIALS = re.compile(
-    rf"/(?:{_alternatives(sorted(FOLDERS))}(?:/|\Z)|(?!{_alternatives(PUBLIC)}\Z){_alternatives(FILES)}\Z)"
-)
 _GIT = re.compile(rf"/\.git{_END}(?:/|\Z)")

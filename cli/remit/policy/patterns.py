@@ -114,11 +114,13 @@ class TextPattern(msgspec.Struct, frozen=True):
 
 
 class PathPattern(msgspec.Struct, frozen=True):
-    """Paths, component by component. literal: it names one path and no more."""
+    """Paths, component by component. literal: it names one path and no more. starts: how, spelled absolute, all
+    paths begin that fit."""
 
     text: str
     regex: re.Pattern[str]
     literal: bool
+    starts: tuple[str, ...]
 
     @classmethod
     def compile(cls, text: str, place: Place, *, follow: bool) -> PathPattern:
@@ -131,9 +133,10 @@ class PathPattern(msgspec.Struct, frozen=True):
         starts = ["".join([base, *(f"/{part}" for part in parts[:fixed])]) for base in bases]
         if follow:
             starts += [os.path.realpath(start).rstrip("/") if start else "" for start in starts]
-        anchored = "|".join(re.escape(start) for start in dict.fromkeys(starts))
+        starts = list(dict.fromkeys(starts))
+        anchored = "|".join(re.escape(start) for start in starts)
         regex = re.compile(f"(?:{anchored}){_components(parts[fixed:])}", re.DOTALL)
-        return cls(text, regex, is_literal(text))
+        return cls(text, regex, is_literal(text), tuple(starts))
 
     def matches(self, paths: Sequence[str]) -> bool:
         """Whether any of these absolute spellings fits."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
+from functools import lru_cache
+
+from remit.workspace.base_names import NameSet, is_simple
 
 FILES = (
     ".env",
@@ -60,6 +64,12 @@ FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".azure", ".docker", "gc
 """Directories whose whole content counts, lower case."""
 
 
+_FILES = NameSet.of(
+    filter(is_simple, FILES), re.compile("|".join(translate(glob) for glob in FILES if not is_simple(glob)))
+)
+_PUBLIC = re.compile("|".join(translate(glob) for glob in PUBLIC))
+
+
 def looks_like_credentials(*names: str) -> bool:
     """Whether any of these POSIX names is, or lies in, what people keep credentials in.
 
@@ -69,11 +79,24 @@ def looks_like_credentials(*names: str) -> bool:
     return any(_is_credential(name) for name in names)
 
 
-def _is_credential(name: str) -> bool:
-    parts = [part.rstrip(". ") for part in name.casefold().split("/")]
-    if any(part in FOLDERS for part in parts[:-1]):
+def holds_credentials(name: str) -> bool:
+    """Whether a POSIX name looks like credentials, or is that of a directory of them."""
+    return _is_credential(name, FOLDERS)
+
+
+def _is_credential(name: str, folders: frozenset[str] = frozenset()) -> bool:
+    folder, _, base = name.rpartition("/")
+    if folder and _in_credential_folder(folder):
         return True
-    base = parts[-1]
-    if any(fnmatchcase(base, pattern) for pattern in PUBLIC):
-        return False
-    return any(fnmatchcase(base, pattern) for pattern in FILES)
+    base = _folded(base)
+    return base in folders or (_FILES.holds(base) and _PUBLIC.match(base) is None)
+
+
+@lru_cache(maxsize=4096)
+def _in_credential_folder(folder: str) -> bool:
+    # Asked for every file of a directory in turn.
+    return any(_folded(part) in FOLDERS for part in folder.split("/"))
+
+
+def _folded(part: str) -> str:
+    return part.casefold().rstrip(". ")

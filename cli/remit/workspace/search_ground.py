@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-from fnmatch import translate
 from typing import BinaryIO
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
-from remit.workspace.credentials import FILES, FOLDERS, looks_like_credentials
+from remit.workspace.credentials import looks_like_credentials
 from remit.workspace.names import HERE, is_clean, join
 from remit.workspace.root import Found, Root
 from remit.workspace.walk import EntryAllowed
-
-_FILES = re.compile("|".join(translate(pattern) for pattern in FILES))
-
-
-def _suspect(name: str) -> bool:
-    """Whether a name is worth a closer look. A search asks this of thousands."""
-    folded = name.casefold()
-    return bool(_FILES.match(folded[folded.rfind("/") + 1 :].rstrip(". "))) or any(each in folded for each in FOLDERS)
 
 
 class TreeGround:
@@ -62,9 +52,9 @@ class TreeGround:
         return known
 
     def _judge(self, name: str) -> bool:
-        shown, real = scrub(join(self.name, name)), scrub(join(self._real, name))
-        names = (shown,) if shown == real else (shown, real)
-        if any(_suspect(each) and looks_like_credentials(each) for each in names):
+        shown = scrub(join(self.name, name))
+        real = shown if self.name == self._real else scrub(join(self._real, name))
+        if looks_like_credentials(shown) or (real is not shown and looks_like_credentials(real)):
             return False
         return self._allowed(Resource("path", shown, Effect.READ, real=real))
 
