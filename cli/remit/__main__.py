@@ -1,5 +1,6 @@
-"""Entry point. `--version`, and `__exec` and `__picture` by which remit starts its own helpers, the launcher of
-commands and the decoder of pictures, are answered before anything else is imported."""
+"""Entry point. `--version`, and `__exec`, `__picture` and `__parse` by which remit starts its own helpers, the
+launcher of commands, the decoder of pictures and the readers of source, are answered before anything else is
+imported."""
 
 from __future__ import annotations
 
@@ -36,6 +37,11 @@ def main() -> None:
         from remit.workspace.picture_child import main as decode
 
         decode(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["__parse"]:
+        from remit.code.worker import main as parse
+
+        parse()
         return
     if sys.argv[1:] in (["--version"], ["-V"]):
         from remit import __version__

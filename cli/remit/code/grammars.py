@@ -7,16 +7,19 @@ import importlib.util
 import lzma
 import os
 from functools import cache
-from importlib import resources
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from remit import __version__
+from remit.code.facts import FACTS_VERSION
 from remit.code.languages import LANGUAGES, Language
 
 if TYPE_CHECKING:
     import tree_sitter
 
 FOLDER = Path(__file__).resolve().parent.parent / "_grammars"
+QUERIES = Path(__file__).resolve().parent / "queries"
 _OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
 """What the initialisation of a grammar's library is named for, where that is not its language."""
 
@@ -57,8 +60,30 @@ def query(language: Language) -> tree_sitter.Query:
     return tree_sitter.Query(grammar(language.grammar), "\n".join(query_text(name) for name in language.queries))
 
 
+@cache
+def version(language: Language | None) -> bytes:
+    """What the facts of a language depend on beside the source, in 32 bytes; None: of all that is kept."""
+    parts = [__version__, str(FACTS_VERSION)]
+    if language is not None:
+        parts += [language.name, _origins().get(language.grammar, ""), *map(query_text, language.queries)]
+    return blake2b("\0".join(parts).encode(), digest_size=32).digest()
+
+
+@cache
+def _origins() -> dict[str, str]:
+    """By grammar: the package it comes from."""
+    lines = (FOLDER / "NOTICE").read_text("utf-8").splitlines()
+    return {name: origin for name, _, origin in (line.partition(": ") for line in lines)}
+
+
+@cache
+def has_queries(language: Language) -> bool:
+    """Whether it is said what to find in that language."""
+    return all((QUERIES / f"{name}.scm").is_file() for name in language.queries)
+
+
 def query_text(name: str) -> str:
-    return resources.files("remit.code").joinpath("queries", f"{name}.scm").read_text("utf-8")
+    return (QUERIES / f"{name}.scm").read_text("utf-8")
 
 
 def _file(name: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import PurePosixPath
 
 import msgspec
 
@@ -151,6 +150,11 @@ def by_name(name: str) -> Language:
     return _by_name()[name]
 
 
+def find_name(name: str) -> Language | None:
+    """The language that people know by this name, if there is one."""
+    return _by_name().get(name)
+
+
 @cache
 def _by_name() -> Mapping[str, Language]:
     return {each.name: each for each in LANGUAGES}
@@ -159,8 +163,9 @@ def _by_name() -> Mapping[str, Language]:
 def language_of(path: str) -> Language | None:
     """The language of a file by its name alone."""
     endings, names, begins, _ = _tables()
-    name = PurePosixPath(path).name.lower()
-    found = names.get(name) or endings.get(PurePosixPath(name).suffix)
+    name = path[path.rfind("/") + 1 :].lower()
+    dot = name.rfind(".")
+    found = names.get(name) or (endings.get(name[dot:]) if dot > 0 else None)
     return found or next((each for begin, each in begins.items() if name.startswith(begin)), None)
 
 

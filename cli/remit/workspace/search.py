@@ -99,6 +99,12 @@ def default_engine() -> Engine:
     return LibraryEngine()
 
 
+def unnested(scan: Scan) -> list[str]:
+    """The files of a scan without those of repositories of their own."""
+    closed = tuple(f"{name}/" for name in set(scan.nested))
+    return [name for name in scan.names if not name.startswith(closed)] if closed else scan.names
+
+
 def find_names(engine: Engine, ground: Ground, pattern: NamePattern, most: int, check: Check) -> NamesFound:
     """The files below whose names fit, at most `most` of them, by name."""
     scan = engine.names(ground, Wish(), check)

@@ -1,0 +1,42 @@
+"""Source as the tools of code intelligence read it: files as a search finds them, workers and kept facts of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from remit.base.ports import Ground
+from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree
+from remit.code.facts import Facts
+from remit.code.languages import Language
+from remit.code.pool import Pool
+from remit.code.tree import SourceTree
+from remit.store.facts import KeptFacts
+from remit.workspace.search import default_engine, unnested
+from remit.workspace.search_scan import Engine, Wish
+
+Check = Callable[[], None]
+
+
+class Source:
+    """Reading source in one run. Its methods block; threads may share it."""
+
+    def __init__(self, kept: KeptFacts, pool: Pool | None = None, engine: Engine | None = None) -> None:
+        """engine: None for what is installed."""
+        self._kept = kept
+        self._pool = pool or Pool()
+        self._engine = engine
+
+    def tree(self, ground: Ground, check: Check, bounds: TreeBounds = DEFAULT_BOUNDS) -> SourceTree:
+        """See `code.crawl.read_tree`."""
+        return read_tree(ground, self._names, self._pool, self._kept, check, bounds)
+
+    def file(self, language: Language, source: bytes, check: Check) -> Facts | None:
+        """See `code.crawl.read_source`."""
+        return read_source(self._pool, language, source, check)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _names(self, ground: Ground, check: Check) -> Listing:
+        scan = (self._engine or default_engine()).names(ground, Wish(), check)
+        return Listing(unnested(scan), len(scan.unreadable), scan.stopped)
