@@ -93,7 +93,8 @@ def main(argv: list[str]) -> None:
     rounds = int(argv[0]) if argv else ROUNDS
     with tempfile.TemporaryDirectory() as directory:
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        environ = {**kept, "HOME": directory, "REMIT_STATE_DIR": directory, "REMIT_CONFIG_DIR": directory}
+        own = dict.fromkeys(("HOME", "REMIT_STATE_DIR", "REMIT_CACHE_DIR", "REMIT_CONFIG_DIR"), directory)
+        environ = {**kept, **own}
         os.chdir(directory)
         with FirstRequest(environ) as first_request:
             cases: dict[str, Case] = {

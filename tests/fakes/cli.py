@@ -89,6 +89,7 @@ class Home:
             **kept,
             "HOME": str(self.path / "home"),
             "REMIT_STATE_DIR": str(self.path / "state"),
+            "REMIT_CACHE_DIR": str(self.path / "cache"),
             "REMIT_CONFIG_DIR": str(self.path / "config"),
             **self.environ,
         }

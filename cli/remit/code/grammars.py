@@ -26,11 +26,13 @@ _OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
 _held: list[int] = []
 
 
-def missing_grammars() -> str:
+def missing_grammars(folder: Path = FOLDER) -> str:
     """Why no source can be read on this machine, or ""."""
     if importlib.util.find_spec("tree_sitter") is None:
         return "tree-sitter is not installed: pip install tree-sitter"
-    absent = [grammar for grammar in sorted({each.grammar for each in LANGUAGES}) if not _file(grammar).is_file()]
+    absent = [
+        grammar for grammar in sorted({each.grammar for each in LANGUAGES}) if not (folder / f"{grammar}.xz").is_file()
+    ]
     if absent:
         return f"grammars are missing ({', '.join(absent[:3])}): install remit from its wheel, or with pip install -e ."
     return ""

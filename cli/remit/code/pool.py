@@ -61,11 +61,12 @@ class Answer(NamedTuple):
 class Pool:
     """At most `most` workers (None: as many as there are processors, up to MAX_WORKERS), which stay until `close`,
     and one more for single files. Threads may share it. argv: the program of a worker. failed: tags of files that no
-    worker survived."""
+    worker survived. late: seconds without an answer, until a worker is killed."""
 
-    def __init__(self, most: int | None = None, argv: Sequence[str] | None = None) -> None:
+    def __init__(self, most: int | None = None, argv: Sequence[str] | None = None, late: float = LATE_SECONDS) -> None:
         self._most = most or min(os.cpu_count() or 1, MAX_WORKERS)
         self.failed: set[bytes] = set()
+        self.late = late
         self._argv = argv
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
@@ -176,7 +177,7 @@ class _Shift:
                     for key, events in self._selector.select(_POLL_SECONDS):
                         yield from self._turn(key.data, events)
                     now = time.monotonic()
-                    for worker in [each for each in self._crew if each.late(now)]:
+                    for worker in [each for each in self._crew if each.is_late(now, self._pool.late)]:
                         yield from self._lose(worker)
         finally:
             for worker in self._crew:
@@ -279,8 +280,8 @@ class _Worker:
     def has_room(self) -> bool:
         return len(self.jobs) < _AHEAD and self.ahead < _AHEAD_BYTES
 
-    def late(self, now: float) -> bool:
-        return self.busy and now - self._since > (LATE_SECONDS if self.ready else START_SECONDS)
+    def is_late(self, now: float, seconds: float) -> bool:
+        return self.busy and now - self._since > (seconds if self.ready else START_SECONDS)
 
     def take(self, job: Job) -> None:
         if not self.jobs and self.ready:

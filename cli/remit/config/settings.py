@@ -17,7 +17,7 @@ from remit.config.convert import convert_fields
 from remit.config.document import Document, in_line_order
 from remit.config.load import decode, parse, read_optional
 from remit.config.names import model_fault
-from remit.config.where import STATE_DIR, config_dir, state_dir
+from remit.config.where import CACHE_DIR, STATE_DIR, cache_dir, config_dir, state_dir
 
 FILE_NAME = "remit.toml"
 MIN_RESERVE_TOKENS = 100
@@ -63,6 +63,12 @@ class ShellKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     output_filter: bool | UnsetType = UNSET
 
 
+class CodeKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[code]`: whether what was read of source files is kept for later runs."""
+
+    cache: bool | UnsetType = UNSET
+
+
 class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[prices."provider/model"]`: US dollars per million tokens."""
 
@@ -77,12 +83,14 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     model: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     state_dir: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    cache_dir: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     python_worker: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     net: NetKeys = NetKeys()
     retry: RetryKeys = RetryKeys()
     context: ContextKeys = ContextKeys()
     sandbox: SandboxKeys = SandboxKeys()
     shell: ShellKeys = ShellKeys()
+    code: CodeKeys = CodeKeys()
     prices: dict[str, PriceKeys] = {}
 
 
@@ -100,12 +108,13 @@ DEFAULT = Origin("default")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of this user. config_dir, state_dir: absolute. python_worker: the program, absolute, that
-    runs scripts in place of the installed one, or "". origins: by dotted name of the setting. files: sha256
-    of every file read, by absolute path."""
+    """The settings of this user. config_dir, state_dir, cache_dir: absolute; cache_dir "": nothing is cached.
+    python_worker: the program, absolute, that runs scripts in place of the installed one, or "". origins: by dotted
+    name of the setting. files: sha256 of every file read, by absolute path."""
 
     config_dir: str
     state_dir: str
+    cache_dir: str = ""
     model: str = ""
     python_worker: str = ""
     fetch_allowed_ports: tuple[int, ...] = (80, 443)
@@ -114,9 +123,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     context_reserve: float | None = None
     sandbox: SandboxMode = "auto"
     output_filter: bool = True
+    code_cache: bool = True
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
+
+    @property
+    def own_dirs(self) -> tuple[str, ...]:
+        """Directories that no tool and no command of a run gets to see."""
+        return tuple(path for path in (self.state_dir, self.config_dir, self.cache_dir) if path)
+
+    @property
+    def facts_dir(self) -> str:
+        """Where what was read of source files is kept, "" where it is not."""
+        return self.cache_dir if self.code_cache else ""
 
     @property
     def compaction(self) -> Compaction:
@@ -130,6 +150,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 _FIELDS = {
     "model": "model",
     "state_dir": "state_dir",
+    "cache_dir": "cache_dir",
     "python_worker": "python_worker",
     "net.fetch_allowed_ports": "fetch_allowed_ports",
     "retry.seconds": "retry_seconds",
@@ -137,6 +158,7 @@ _FIELDS = {
     "context.reserve": "context_reserve",
     "sandbox.mode": "sandbox",
     "shell.output_filter": "output_filter",
+    "code.cache": "code_cache",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -144,12 +166,15 @@ _FIELDS = {
 _VARIABLES: dict[str, tuple[str, Any, str]] = {
     "model": ("REMIT_MODEL", str, ""),
     "state_dir": (STATE_DIR, str, ""),
+    "cache_dir": (CACHE_DIR, str, ""),
     "python_worker": ("REMIT_PYTHON_WORKER", str, ""),
     "net.fetch_allowed_ports": ("REMIT_FETCH_ALLOWED_PORTS", tuple[Port, ...], "ports separated by commas"),
     "retry.seconds": ("REMIT_RETRY_SECONDS", Seconds, "a number of seconds"),
     "sandbox.mode": ("REMIT_SANDBOX", SandboxMode, "required, auto or off"),
 }
 """By dotted name: the variable, the type of its value, and that in words."""
+
+_PATHS = ("state_dir", "cache_dir", "python_worker")
 
 _Layer = dict[str, tuple[Any, Origin]]
 
@@ -170,8 +195,8 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     if faults:
         raise Faults(faults)
     fields = {_FIELDS[name]: value for name, (value, _) in layer.items()}
-    fields.setdefault("state_dir", "")
-    fields["state_dir"] = fields["state_dir"] or state_dir(environ)
+    for name, usual in (("state_dir", state_dir), ("cache_dir", cache_dir)):
+        fields[name] = fields.get(name) or usual(environ)
     origins = {name: origin for name, (_, origin) in layer.items()}
     return Settings(config_dir=directory, origins=origins, files=files, **fields)
 
@@ -195,12 +220,14 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
     values: dict[str, Any] = {
         "model": keys.model,
         "state_dir": keys.state_dir,
+        "cache_dir": keys.cache_dir,
         "python_worker": keys.python_worker,
         "net.fetch_allowed_ports": keys.net.fetch_allowed_ports,
         "retry.seconds": keys.retry.seconds,
         "context.compact": keys.context.compact,
         "sandbox.mode": keys.sandbox.mode,
         "shell.output_filter": keys.shell.output_filter,
+        "code.cache": keys.code.cache,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }
@@ -209,7 +236,8 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         faults.append(Fault(message, document.where("context", "reserve")))
     if isinstance(keys.model, str) and model_fault(keys.model):
         faults.append(Fault(f"`model`: {model_fault(keys.model)}", document.where("model")))
-    for name, path in (("state_dir", keys.state_dir), ("python_worker", keys.python_worker)):
+    for name in _PATHS:
+        path = getattr(keys, name)
         if isinstance(path, str) and not os.path.isabs(path):
             message = f"`{name}`: expected an absolute path, seen {shorten(path)}"
             faults.append(Fault(message, document.where(name)))
@@ -249,7 +277,7 @@ def _from_environ(environ: Mapping[str, str]) -> tuple[_Layer, list[Fault]]:
             faults.append(Fault(f"expected {words}, seen {shorten(text)}", variable))
     if "model" in layer and model_fault(layer["model"][0]):
         faults.append(Fault(model_fault(layer["model"][0]), layer["model"][1].where))
-    for name in ("state_dir", "python_worker"):
+    for name in _PATHS:
         if name in layer:
             value, origin = layer[name]
             layer[name] = (os.path.abspath(value), origin)

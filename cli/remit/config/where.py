@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 CONFIG_DIR = "REMIT_CONFIG_DIR"
 STATE_DIR = "REMIT_STATE_DIR"
+CACHE_DIR = "REMIT_CACHE_DIR"
 
 
 def config_dir(environ: Mapping[str, str]) -> str:
@@ -27,3 +28,14 @@ def state_dir(environ: Mapping[str, str]) -> str:
     import platformdirs
 
     return platformdirs.user_state_dir("remit", appauthor=False)
+
+
+def cache_dir(environ: Mapping[str, str]) -> str:
+    """The directory of what remit can find out anew at any time; it may not exist.
+
+    The setting `cache_dir` goes before this one's default, see `settings.load_settings`."""
+    if environ.get(CACHE_DIR):
+        return os.path.abspath(environ[CACHE_DIR])
+    import platformdirs
+
+    return platformdirs.user_cache_dir("remit", appauthor=False)

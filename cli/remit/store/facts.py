@@ -60,7 +60,7 @@ class KeptFacts:
 
 
 class Kept:
-    """base.ports has no word of it: a run works the same without."""
+    """The file while it is open. Once it turns out not to be usable, nothing is known and nothing is kept."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         self._path = path
@@ -161,6 +161,8 @@ class Kept:
             yield
         except sqlite3.Error as problem:
             self._give_up(damaged=_is_damage(problem))
+        except UnicodeDecodeError:
+            self._give_up(damaged=True)
         except OSError:
             self._give_up(damaged=False)
 

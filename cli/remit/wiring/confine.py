@@ -131,7 +131,7 @@ def _try_out(spec: RunSpec, settings: Settings, policy: RuleSet) -> Any:
     grounds = Grounds(
         workspace=spec.workspace,
         private=os.path.realpath(private),
-        own=(settings.state_dir, settings.config_dir),
+        own=settings.own_dirs,
         fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec)),
     )
     return probe(grounds, WorkspaceSecrets(spec.workspace, _hidden_by(policy)), wished(), find_bubblewrap())

@@ -46,7 +46,7 @@ def standing(
 ) -> tuple[str, tuple[str, ...]]:
     """The user's home directory, and what belongs to remit itself: places that rules go by, absolute."""
     home = environ.get("HOME") or os.path.expanduser("~")
-    return home, (settings.state_dir, settings.config_dir, *run_files)
+    return home, (*settings.own_dirs, *run_files)
 
 
 def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
@@ -88,6 +88,10 @@ def _missing(tool: Tool, spec: RunSpec) -> str:
         return missing_interpreter(spec.python_worker)
     if "pictures" in tool.hands:
         return _no_pictures(spec)
+    if "code" in tool.hands:
+        from remit.code.grammars import missing_grammars
+
+        return missing_grammars()
     played = spec.model.partition("/")[0] in ("scripted", "replay")
     if tool.name in EDITORS and not played and all(editor in spec.ticks for editor in EDITORS):
         # One editor a model: the one it was trained on. Where only one is ticked, that was somebody's choice,

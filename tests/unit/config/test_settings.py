@@ -9,11 +9,12 @@ import pytest
 from remit.base.errors import Faults
 from remit.base.spec import Price
 from remit.config.settings import Origin, Settings, load_settings
-from remit.config.where import config_dir, state_dir
+from remit.config.where import cache_dir, config_dir, state_dir
 
 FULL = """\
 model = "anthropic/claude-sonnet-4-5"
 state_dir = "/var/lib/remit"
+cache_dir = "/var/cache/remit"
 python_worker = "/opt/worker"
 
 [net]
@@ -35,7 +36,8 @@ output = 0
 
 
 def environ(folder: Path, **more: str) -> dict[str, str]:
-    return {"REMIT_CONFIG_DIR": str(folder), "REMIT_STATE_DIR": str(folder / "state"), **more}
+    own = {"REMIT_CONFIG_DIR": str(folder), "REMIT_STATE_DIR": str(folder / "state")}
+    return {**own, "REMIT_CACHE_DIR": str(folder / "cache"), **more}
 
 
 def write(folder: Path, text: str) -> None:
@@ -53,7 +55,11 @@ def test_defaults(tmp_path: Path) -> None:
     assert settings == Settings(
         config_dir=str(tmp_path),
         state_dir=str(tmp_path / "state"),
-        origins={"state_dir": Origin("env", "REMIT_STATE_DIR")},
+        cache_dir=str(tmp_path / "cache"),
+        origins={
+            "state_dir": Origin("env", "REMIT_STATE_DIR"),
+            "cache_dir": Origin("env", "REMIT_CACHE_DIR"),
+        },
     )
     assert str(settings.origin("model")) == "default"
     assert (settings.fetch_allowed_ports, settings.retry_seconds) == ((80, 443), 300.0)
@@ -66,6 +72,7 @@ def test_every_key_of_the_file_and_where_it_stands(tmp_path: Path) -> None:
     assert settings == Settings(
         config_dir=str(tmp_path),
         state_dir="/var/lib/remit",
+        cache_dir="/var/cache/remit",
         python_worker="/opt/worker",
         model="anthropic/claude-sonnet-4-5",
         fetch_allowed_ports=(80, 443, 8080),
@@ -77,14 +84,15 @@ def test_every_key_of_the_file_and_where_it_stands(tmp_path: Path) -> None:
         origins={
             "model": Origin("file", f"{path}:1"),
             "state_dir": Origin("file", f"{path}:2"),
-            "python_worker": Origin("file", f"{path}:3"),
-            "net.fetch_allowed_ports": Origin("file", f"{path}:6"),
-            "retry.seconds": Origin("file", f"{path}:9"),
-            "prices": Origin("file", f"{path}:11"),
+            "cache_dir": Origin("file", f"{path}:3"),
+            "python_worker": Origin("file", f"{path}:4"),
+            "net.fetch_allowed_ports": Origin("file", f"{path}:7"),
+            "retry.seconds": Origin("file", f"{path}:10"),
+            "prices": Origin("file", f"{path}:12"),
         },
         files={path: hashlib.sha256(FULL.encode()).hexdigest()},
     )
-    assert str(settings.origin("retry.seconds")) == f"{path}:9"
+    assert str(settings.origin("retry.seconds")) == f"{path}:10"
 
 
 def test_variables_go_before_the_file(tmp_path: Path) -> None:
@@ -125,7 +133,7 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
     ports = "expected a whole number of at least 1 and of at most 65535"
     write(
         tmp_path,
-        "modle = 'x/y'\nmodel = 'claude 4'\nstate_dir = 'here'\npython_worker = 'there'\n"
+        "modle = 'x/y'\nmodel = 'claude 4'\nstate_dir = 'here'\npython_worker = 'there'\ncache_dir = 'x'\n"
         "[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
         "[retry]\nsecond = 3\nseconds = -1\n[prices.'a/b']\ninput = -1\n[prices.b]\ninput = 1\noutput = 1\n",
     )
@@ -134,12 +142,13 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         "remit.toml:2: `model`: expected PROVIDER/NAME, seen 'claude 4'",
         "remit.toml:3: `state_dir`: expected an absolute path, seen 'here'",
         "remit.toml:4: `python_worker`: expected an absolute path, seen 'there'",
-        f"remit.toml:6: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
-        f"remit.toml:6: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",
-        "remit.toml:8: unknown key `retry.second` (did you mean `seconds`?)",
-        "remit.toml:9: `retry.seconds`: expected a number of at least 0 and of at most 1000000000.0, seen -1",
-        "remit.toml:10: `prices.'a/b'.output` is missing",
-        "remit.toml:11: `prices.'a/b'.input`: expected a number of at least 0, seen -1",
+        "remit.toml:5: `cache_dir`: expected an absolute path, seen 'x'",
+        f"remit.toml:7: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
+        f"remit.toml:7: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",
+        "remit.toml:9: unknown key `retry.second` (did you mean `seconds`?)",
+        "remit.toml:10: `retry.seconds`: expected a number of at least 0 and of at most 1000000000.0, seen -1",
+        "remit.toml:11: `prices.'a/b'.output` is missing",
+        "remit.toml:12: `prices.'a/b'.input`: expected a number of at least 0, seen -1",
         "REMIT_FETCH_ALLOWED_PORTS: expected ports separated by commas, seen '80,x'",
         "REMIT_RETRY_SECONDS: expected a number of seconds, seen 'soon'",
         "REMIT_MODEL: expected PROVIDER/NAME, seen 'x/'",
@@ -192,9 +201,17 @@ def test_directories_come_from_variables_or_the_platform(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     assert config_dir({"REMIT_CONFIG_DIR": "c"}) == str(tmp_path / "c")
     assert state_dir({"REMIT_STATE_DIR": "s"}) == str(tmp_path / "s")
-    for place in (config_dir({}), state_dir({"REMIT_STATE_DIR": ""})):
+    assert cache_dir({"REMIT_CACHE_DIR": "k"}) == str(tmp_path / "k")
+    for place in (config_dir({}), state_dir({"REMIT_STATE_DIR": ""}), cache_dir({})):
         assert os.path.isabs(place)
         assert "remit" in place
+
+
+def test_what_was_read_of_source_is_kept_in_the_cache_or_not_at_all(tmp_path: Path) -> None:
+    assert load_settings(environ(tmp_path)).facts_dir == str(tmp_path / "cache")
+    write(tmp_path, "[code]\ncache = false\n")
+    settings = load_settings(environ(tmp_path))
+    assert (settings.facts_dir, settings.own_dirs[2]) == ("", str(tmp_path / "cache"))
 
 
 def test_the_sandbox_of_the_file_and_of_the_variable(tmp_path: Path) -> None:

@@ -248,6 +248,7 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_MODEL", "The model when neither flag nor task names one; goes before `model` of the settings."),
     ("REMIT_CONFIG_DIR", "Directory of the settings, instead of the usual one of the system."),
     ("REMIT_STATE_DIR", "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings."),
+    ("REMIT_CACHE_DIR", "Directory of what can be found out anew; goes before `cache_dir` of the settings."),
     ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools and commands may reach, separated by commas. Default 80,443."),
     ("REMIT_PYTHON_WORKER", "The program that runs the scripts of python_execution, in place of the installed one."),
     ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
@@ -269,13 +270,14 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
 FILES: tuple[tuple[str, str], ...] = (
     (
         "~/.config/remit/remit.toml",
-        "The settings: `model`, `state_dir`, `python_worker`, `[net] fetch_allowed_ports`, `[retry] seconds`, "
-        "`[context] compact` (false never sums up older turns) and `reserve` (what stays free of the context window: "
-        'tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines commands as far as the '
-        "machine lends itself to it and says what holds; `required` refuses a run where that is not all, granted hosts "
+        "The settings: `model`, `state_dir`, `cache_dir`, `python_worker`, `[net] fetch_allowed_ports`, "
+        "`[retry] seconds`, `[context] compact` (false never sums up older turns) and `reserve` (what stays free "
+        'of the context window: tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines '
+        "commands as far as the machine lends itself to it and says what holds; `required` refuses a run where that is not all, granted hosts "
         "included, `off` "
         "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
-        'does) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
+        "does), `[code] cache` (false keeps nothing of the source files that were read) "
+        'and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
@@ -283,6 +285,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ("~/.config/remit/policy.toml", "Rules of this user for every run, see remit-policy(5)."),
     (".remit/policy.toml", "Rules of the workspace. They can only tighten."),
     ("~/.local/state/remit/runs/", "The directories of runs that were not given one with `-o`."),
+    ("~/.cache/remit/facts-1.db", "What was read of source files, at most 256 MiB. It may be removed at any time."),
     ("DIR/run.json", "How the run stands, at any time a whole JSON object."),
     ("DIR/journal.jsonl", "What happened, as it happened. The only truth; a resume goes by it."),
     ("DIR/events.jsonl", "The events, see remit-events(7)."),

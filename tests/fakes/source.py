@@ -1,0 +1,61 @@
+"""Source trees read as a run reads them, without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from remit.base.ports import Ground
+from remit.base.resources import Effect, Resource
+from remit.code.crawl import DEFAULT_BOUNDS, TreeBounds
+from remit.code.tree import SourceTree
+from remit.store.facts import KeptFacts
+from remit.wiring.source import Source
+from remit.workspace.grant import FilesGrant
+from remit.workspace.root import Root
+from remit.workspace.search_scan import Engine
+
+Allowed = Callable[[Resource], bool]
+
+
+def nothing() -> None:
+    return None
+
+
+class Reader:
+    """Reads directories of one workspace."""
+
+    def __init__(self, root: Root, source: Source) -> None:
+        self._root = root
+        self._source = source
+
+    def ground(self, folder: str, allowed: Allowed = lambda entry: True) -> Ground:
+        return FilesGrant(self._root, [Resource("tree", folder, Effect.READ, real=folder)], allowed).ground(folder)
+
+    def tree_of(
+        self, ground: Ground, check: Callable[[], None] = nothing, bounds: TreeBounds = DEFAULT_BOUNDS
+    ) -> SourceTree:
+        return self._source.tree(ground, check, bounds)
+
+    def tree(
+        self,
+        folder: str = ".",
+        *,
+        allowed: Allowed = lambda entry: True,
+        check: Callable[[], None] = nothing,
+        bounds: TreeBounds = DEFAULT_BOUNDS,
+    ) -> SourceTree:
+        with self.ground(folder, allowed) as ground:
+            return self.tree_of(ground, check, bounds)
+
+
+@contextmanager
+def reading(workspace: Path, cache: Path | None = None, engine: Engine | None = None) -> Iterator[Reader]:
+    """cache: where facts are kept; None: they are not."""
+    source = Source(KeptFacts(str(cache) if cache else ""), engine=engine)
+    try:
+        with Root(workspace) as root:
+            yield Reader(root, source)
+    finally:
+        source.close()
