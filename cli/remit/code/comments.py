@@ -12,7 +12,9 @@ _MAX_COMMENT_LINES = 60
 _LINE = re.compile(rb"^\s*(//|#(?!\[|!\[|include|define|if|endif|else|pragma|undef|error|import)|--(?!\[)|;|%|@doc\b)")
 _BLOCK_END = re.compile(rb"(\*/|--\]\]|-->|#\}|\*\))\s*$")
 _BLOCK_START = re.compile(rb"^\s*(/\*|--\[\[|<!--|\{#|\(\*)")
-_BETWEEN = re.compile(rb"^\s*(@|#\[|\[[A-Z])")
+_BETWEEN = re.compile(
+    rb"^\s*(@(?!interface|implementation|protocol|property|end|optional|required|class|import)|#\[|\[[A-Z])"
+)
 """Attributes and decorators stand between a comment and what it is about."""
 
 _MARKS = re.compile(

@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING
 
 from remit.code.facts import Facts
 from remit.code.grammars import grammar, query
-from remit.code.languages import Language
+from remit.code.languages import Language, by_content
+from remit.code.macros import without_macros
 from remit.code.reading import Captures, Reading
 
 if TYPE_CHECKING:
@@ -50,14 +51,16 @@ class OutOfTime(Exception):
 def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS) -> Facts:
     """The facts of a file, none where it cannot be parsed within `seconds`. Raises nothing for what a file holds,
     but runs in a process that may be killed for it (`worker`): parsers are native code."""
+    language = by_content(language, source)
     facts = Facts(language.name, lines=source.count(b"\n") + (not source.endswith(b"\n") and bool(source)))
+    readable = without_macros(language.name, source)
     try:
-        tree = _parse(language, source, time.monotonic() + seconds)
+        tree = _parse(language, readable, time.monotonic() + seconds)
     except OutOfTime:
         facts.cut = "time"
         return facts
     facts.broken = tree.root_node.has_error
-    Reading(language, source, facts).take(_matches(language, tree))
+    Reading(language, source, readable, facts).take(_matches(language, tree))
     return facts
 
 

@@ -136,6 +136,14 @@ LANGUAGES: tuple[Language, ...] = (
 )
 
 
+_CPP_SIGNS = re.compile(
+    rb"^[ \t]*(?:(?:class|namespace)[ \t]+\w[\w:]*[^;()\n]*$|template[ \t]*<|(?:public|private|protected)[ \t]*:"
+    rb"|using[ \t]+(?:namespace[ \t]|\w+[ \t]*=)|#[ \t]*include[ \t]*<(?:string|vector|memory|map|functional)>)",
+    re.MULTILINE,
+)
+_OBJC_SIGNS = re.compile(rb"^[ \t]*(?:@(?:interface|protocol|import|class)\b|#[ \t]*import\b)", re.MULTILINE)
+
+
 @cache
 def _tables() -> tuple[Mapping[str, Language], Mapping[str, Language], Mapping[str, Language], Mapping[str, Language]]:
     endings = {ending: each for each in LANGUAGES for ending in each.endings}
@@ -167,6 +175,15 @@ def language_of(path: str) -> Language | None:
     dot = name.rfind(".")
     found = names.get(name) or (endings.get(name[dot:]) if dot > 0 else None)
     return found or next((each for begin, each in begins.items() if name.startswith(begin)), None)
+
+
+def by_content(language: Language, source: bytes) -> Language:
+    """The language that a header is written in: names of files do not tell C from C++ and Objective-C."""
+    if language.name != "C":
+        return language
+    if _OBJC_SIGNS.search(source):
+        return by_name("Objective-C")
+    return by_name("C++") if _CPP_SIGNS.search(source) else language
 
 
 def language_by_head(head: bytes) -> Language | None:

@@ -27,11 +27,11 @@ Captures = dict[str, list["Node"]]
 
 
 class Reading:
-    """Sorts the matches of one file into its facts."""
+    """Sorts the matches of one file into its facts. readable: the source as it was parsed, of the same length."""
 
-    def __init__(self, language: Language, source: bytes, facts: Facts) -> None:
+    def __init__(self, language: Language, source: bytes, readable: bytes, facts: Facts) -> None:
         self._language = language
-        self._source = source
+        self._source = readable
         self._facts = facts
         self._lines = source.split(b"\n")
         self._definitions: dict[int, tuple[int, str, Captures]] = {}
@@ -193,7 +193,7 @@ class Reading:
             if at in other:
                 continue
             scope = scopes.at(at)
-            qualifier = "self" if spelled and spelled == self._receiver(scope) else spelled
+            qualifier = self._own(spelled, scope) if spelled and self._receivers else spelled
             if not qualifier and hidden and any((each, name) in hidden for each in scopes.outward(scope)):
                 continue
             known = seen.get((scope, name, kind, qualifier))
@@ -204,11 +204,12 @@ class Reading:
                 known.count += 1
         self._facts.references = list(seen.values())
 
-    def _receiver(self, scope: int) -> str:
-        """What the method around a place calls its object, where it chooses that name."""
+    def _own(self, qualifier: str, scope: int) -> str:
+        """The qualifier with `self` for what the method around calls its object, where it chooses that name."""
         while scope >= 0 and scope not in self._receivers:
             scope = self._facts.definitions[scope].parent
-        return self._receivers.get(scope, "")
+        first, dot, rest = qualifier.partition(".")
+        return f"self{dot}{rest}" if first == self._receivers.get(scope) else qualifier
 
     def _import(self, label: str, captures: Captures) -> None:
         node = captures[label][0]

@@ -16,7 +16,7 @@ MAX_SIGNATURE = 240
 """Characters."""
 
 _ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
+    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
     r"|#?\[[^\]]*\])\s+)+"
 )
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
@@ -43,7 +43,8 @@ def _body(node: Node) -> Node | None:
         body = holder.child_by_field_name("body") if holder is not None else None
         if body is not None:
             return body
-    return None
+    last = node.named_children[-1] if node.named_child_count else None
+    return last if last is not None and last.type == "compound_statement" else None
 
 
 def split_name(name: str, joint: str, owner: str) -> tuple[str, str]:

@@ -34,6 +34,7 @@
     (array_declarator declarator: (type_identifier) @name)
     (function_declarator declarator: (type_identifier) @name)
     (pointer_declarator declarator: (function_declarator declarator: (type_identifier) @name))
+    (function_declarator declarator: (parenthesized_declarator (type_identifier) @name))
     (function_declarator
       declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name)))
     (pointer_declarator

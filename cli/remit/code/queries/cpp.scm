@@ -104,3 +104,38 @@
 
 (using_declaration "namespace" @all (_) @module) @import
 (using_declaration (qualified_identifier scope: (_) @module name: (identifier) @name)) @import
+
+(parameter_declaration
+  type: [(type_identifier) (qualified_identifier)] @type
+  declarator: [
+    (identifier) @typed
+    (pointer_declarator declarator: (identifier) @typed)
+    (reference_declarator (identifier) @typed)
+  ])
+(declaration
+  type: [(type_identifier) (qualified_identifier)] @type
+  declarator: [
+    (identifier) @typed
+    (pointer_declarator declarator: (identifier) @typed)
+    (init_declarator
+      declarator: [
+        (identifier) @typed
+        (pointer_declarator declarator: (identifier) @typed)
+        (reference_declarator (identifier) @typed)
+      ])
+  ])
+(field_declaration
+  type: [(type_identifier) (qualified_identifier)] @type
+  declarator: [
+    (field_identifier) @typed
+    (pointer_declarator declarator: (field_identifier) @typed)
+    (reference_declarator (field_identifier) @typed)
+  ])
+; auto made = std::make_unique<Type>(...), auto made = new Type(...)
+(init_declarator declarator: (identifier) @typed value: (new_expression type: (type_identifier) @type))
+(init_declarator
+  declarator: (identifier) @typed
+  value: (call_expression
+    function: (qualified_identifier
+      name: (template_function
+        arguments: (template_argument_list . (type_descriptor type: (type_identifier) @type) .)))))

@@ -88,3 +88,19 @@
   (#match? @qualifier "^[A-Z]"))
 
 (using_directive) @import.text
+
+(parameter type: [(identifier) @type (generic_name . (identifier) @type)] name: (identifier) @typed)
+(variable_declaration
+  type: [(identifier) @type (generic_name . (identifier) @type)]
+  (variable_declarator name: (identifier) @typed))
+(variable_declaration
+  type: (implicit_type)
+  (variable_declarator
+    name: (identifier) @typed
+    (object_creation_expression type: [(identifier) @type (generic_name . (identifier) @type)])))
+(property_declaration
+  type: [(identifier) @type (generic_name . (identifier) @type)]
+  name: (identifier) @typed)
+(foreach_statement type: (identifier) @type left: (identifier) @typed)
+(declaration_pattern type: (identifier) @type name: (identifier) @typed)
+(catch_declaration type: (identifier) @type name: (identifier) @typed)

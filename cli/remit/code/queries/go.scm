@@ -72,3 +72,23 @@
 (import_spec name: (package_identifier) @alias path: (interpreted_string_literal) @module) @import
 (import_spec name: (blank_identifier) path: (interpreted_string_literal) @module) @import
 (import_spec name: (dot) @all path: (interpreted_string_literal) @module) @import
+
+(parameter_declaration
+  name: (identifier) @typed
+  type: [(type_identifier) (qualified_type)] @type)
+(parameter_declaration
+  name: (identifier) @typed
+  type: (pointer_type [(type_identifier) (qualified_type)] @type))
+(field_declaration name: (field_identifier) @typed type: [(type_identifier) (qualified_type)] @type)
+(field_declaration
+  name: (field_identifier) @typed
+  type: (pointer_type [(type_identifier) (qualified_type)] @type))
+(var_spec name: (identifier) @typed type: [(type_identifier) (qualified_type)] @type)
+(var_spec name: (identifier) @typed type: (pointer_type [(type_identifier) (qualified_type)] @type))
+(short_var_declaration
+  left: (expression_list . (identifier) @typed .)
+  right: (expression_list . (composite_literal type: [(type_identifier) (qualified_type)] @type)))
+(short_var_declaration
+  left: (expression_list . (identifier) @typed .)
+  right: (expression_list
+    . (unary_expression operand: (composite_literal type: [(type_identifier) (qualified_type)] @type))))

@@ -77,3 +77,26 @@
 ((argument_list (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
 
 (import_declaration) @import.text
+
+(formal_parameter
+  type: [(type_identifier) @type (generic_type . (type_identifier) @type)]
+  name: (identifier) @typed)
+((local_variable_declaration
+    type: (type_identifier) @type
+    declarator: (variable_declarator name: (identifier) @typed))
+  (#not-eq? @type "var"))
+(local_variable_declaration
+  type: (generic_type . (type_identifier) @type)
+  declarator: (variable_declarator name: (identifier) @typed))
+((local_variable_declaration
+    type: (type_identifier) @_var
+    declarator: (variable_declarator
+      name: (identifier) @typed
+      value: (object_creation_expression type: [(type_identifier) @type (generic_type . (type_identifier) @type)])))
+  (#eq? @_var "var"))
+(field_declaration
+  type: [(type_identifier) @type (generic_type . (type_identifier) @type)]
+  declarator: (variable_declarator name: (identifier) @typed))
+(enhanced_for_statement type: (type_identifier) @type name: (identifier) @typed)
+(resource type: (type_identifier) @type name: (identifier) @typed)
+(catch_formal_parameter (catch_type . (type_identifier) @type .) name: (identifier) @typed)

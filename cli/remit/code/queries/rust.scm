@@ -99,3 +99,15 @@
 (use_declaration) @import.text
 (extern_crate_declaration name: (identifier) @module !alias) @import
 (extern_crate_declaration name: (identifier) @module alias: (identifier) @alias) @import
+
+(parameter pattern: (identifier) @typed type: [(type_identifier) (scoped_type_identifier)] @type)
+(parameter
+  pattern: (identifier) @typed
+  type: (reference_type type: [(type_identifier) (scoped_type_identifier)] @type))
+(field_declaration name: (field_identifier) @typed type: [(type_identifier) (scoped_type_identifier)] @type)
+(let_declaration pattern: (identifier) @typed type: [(type_identifier) (scoped_type_identifier)] @type)
+(let_declaration pattern: (identifier) @typed value: (struct_expression name: (_) @type))
+((let_declaration
+    pattern: (identifier) @typed
+    value: (call_expression function: (scoped_identifier path: (_) @type name: (identifier) @_made)))
+  (#any-of? @_made "new" "default" "from" "with_capacity"))

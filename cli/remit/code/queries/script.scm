@@ -151,3 +151,8 @@
       object: (call_expression function: (identifier) @_require arguments: (arguments . (string) @module))
       property: (property_identifier) @name)) @import
   (#eq? @_require "require"))
+
+(variable_declarator name: (identifier) @typed value: (new_expression constructor: [(identifier) (member_expression)] @type))
+(assignment_expression
+  left: (member_expression object: (this)) @typed
+  right: (new_expression constructor: [(identifier) (member_expression)] @type))

@@ -39,3 +39,22 @@
 (type_query (identifier) @name) @reference.type
 
 (import_statement (import_require_clause (identifier) @alias source: (string) @module)) @import
+
+(required_parameter
+  pattern: (identifier) @typed
+  type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
+(optional_parameter
+  pattern: (identifier) @typed
+  type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
+(variable_declarator
+  name: (identifier) @typed
+  type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
+(public_field_definition
+  name: (property_identifier) @typed
+  type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
+(public_field_definition
+  name: (property_identifier) @typed
+  value: (new_expression constructor: [(identifier) (member_expression)] @type))
+(property_signature
+  name: (property_identifier) @typed
+  type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))

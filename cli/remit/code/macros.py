@@ -1,0 +1,83 @@
+"""Source as the grammars of C and its relatives can read it: macros that hide the language's own words become blanks.
+
+Parsers do not expand macros. Those that stand where no expression may stand (export marks, wrapped return types,
+`extern "C" {` under a condition, markers of regions) make them lose the declarations around. What is blanked keeps its
+length, so that all places stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_MARK = rb"[A-Z][A-Z0-9_]*"
+
+_C: tuple[re.Pattern[bytes], ...] = (
+    # extern "C" { and its } for C++ alone: their braces pair up across conditions.
+    re.compile(
+        rb'(^[ \t]*#[ \t]*if(?:def|[ \t]+defined[ (]*)[ \t(]*__cplusplus[ \t)]*\r?\n[ \t]*extern[ \t]*"C"[ \t]*\{)',
+        re.MULTILINE,
+    ),
+    re.compile(rb"(?:^[ \t]*#[ \t]*if(?:def|[ \t]+defined[ (]*)[ \t(]*__cplusplus[^\n]*\n)([ \t]*\})", re.MULTILINE),
+    # What stands for the first fields of a struct.
+    re.compile(rb"^[ \t]*(PyObject_(?:VAR_)?HEAD)[ \t;]*$", re.MULTILINE),
+    # PyAPI_FUNC(int) name(...), EXPORT(int) name(...)
+    re.compile(
+        rb"^[ \t]*(?:extern[ \t]+)?(\w*(?:API|EXPORT|EXTERN|DECL)\w*\()[^()\n]*(\))[ \t]*(?=[\w*])", re.MULTILINE
+    ),
+    # typedef void (APIENTRYP name)(...), int WINAPI name(...)
+    re.compile(
+        rb"\b(\w*APIENTRY\w*|WINAPI|CALLBACK|[A-Z0-9_]*(?:CALL|CDECL)[A-Z0-9_]*)[ \t]+(?=\*?[ \t]*\w+[ \t]*[()])"
+    ),
+    # LIB_API int name(...), LIB_EXPORT void name(...)
+    re.compile(
+        rb"^[ \t]*(?:extern[ \t]+|static[ \t]+)?("
+        + _MARK
+        + rb"(?:API|EXPORT|EXTERN|PUBLIC|INLINE))[ \t]+(?=\w+[ \t*]+\w)",
+        re.MULTILINE,
+    ),
+)
+_CPP: tuple[re.Pattern[bytes], ...] = (
+    *_C,
+    # class LIB_API Name : Base {
+    re.compile(
+        rb"\b(?:class|struct|union)[ \t]+(" + _MARK + rb"(?:\([^()\n]*\))?)[ \t]+(?=[A-Za-z_]\w*\s*(?:final\s*)?[:{])"
+    ),
+)
+_OBJC: tuple[re.Pattern[bytes], ...] = (
+    *_C,
+    re.compile(rb"\b(NS_ASSUME_NONNULL_(?:BEGIN|END)|NS_HEADER_AUDIT_(?:BEGIN|END)\([^()\n]*\))"),
+    re.compile(
+        rb"\b(NS_DESIGNATED_INITIALIZER|NS_UNAVAILABLE|NS_REQUIRES_SUPER|NS_SWIFT_(?:NAME|UNAVAILABLE)\([^()\n]*\)"
+        rb"|(?:API|NS|UI|CF)_(?:UN)?(?:AVAILABLE|DEPRECATED)\w*\((?:[^()\n]|\([^()\n]*\))*\)|UI_APPEARANCE_SELECTOR)"
+    ),
+    re.compile(rb"^[ \t]*((?:FOUNDATION|UIKIT|APPKIT|CF|NS)_(?:EXPORT|EXTERN)\b)", re.MULTILINE),
+)
+_ENUMERATION = re.compile(rb"\btypedef\s+(?:NS|CF)_(?:CLOSED_|ERROR_)?(?:ENUM|OPTIONS)\s*\(\s*[\w ]+,\s*(\w+)\s*\)")
+
+_BY_LANGUAGE: dict[str, Sequence[re.Pattern[bytes]]] = {"C": _C, "C++": _CPP, "CUDA": _CPP, "Objective-C": _OBJC}
+
+
+def without_macros(language: str, source: bytes) -> bytes:
+    """The source of that language for its parser, as long as before."""
+    patterns = _BY_LANGUAGE.get(language)
+    if patterns is None:
+        return source
+    for pattern in patterns:
+        source = pattern.sub(_blanked, source)
+    return _ENUMERATION.sub(_plain_enumeration, source) if language == "Objective-C" else source
+
+
+def _blanked(match: re.Match[bytes]) -> bytes:
+    text, offset = bytearray(match[0]), match.start()
+    for group in range(1, len(match.groups()) + 1):
+        start, end = match.start(group) - offset, match.end(group) - offset
+        text[start:end] = re.sub(rb"[^\n]", b" ", text[start:end])
+    return bytes(text)
+
+
+def _plain_enumeration(match: re.Match[bytes]) -> bytes:
+    """`typedef NS_ENUM(Type, Name)` as `enum Name`."""
+    start, end = match.start(1) - match.start(), match.end(1) - match.start()
+    before = b"enum" + re.sub(rb"[^\n]", b" ", match[0][4:start])
+    return before + match[1] + re.sub(rb"[^\n]", b" ", match[0][end:])
