@@ -16,6 +16,7 @@ from remit.config.settings import Settings
 from remit.policy.decide import RuleSet
 from remit.policy.load import ruling_files
 from remit.policy.rules import CHECK_TOOL, PathSelector
+from remit.store.leavings import Leavings
 from remit.store.rundir import RunDir, own_files
 from remit.wiring.offer import Offer
 
@@ -57,7 +58,7 @@ class Confined(msgspec.Struct, frozen=True):
             self.sandbox.close()
 
 
-def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer) -> Confined:
+def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer, leavings: Leavings) -> Confined:
     """How the commands of this run will be held. Nothing is tried out for a run that starts none.
 
     Raises PreflightFault when the sandbox is required and a layer of it does not hold here."""
@@ -67,7 +68,7 @@ def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer) ->
     named = ", ".join(dict.fromkeys(host for each in hosts.values() for host in each))
     if spec.sandbox == "off":
         return _unconfined(named)
-    sandbox = _try_out(spec, settings, policy)
+    sandbox = _try_out(spec, settings, policy, leavings)
     layers = sandbox.layers()
     told = {name: str(layer) for name, layer in layers.items()}
     closed = ""
@@ -117,7 +118,7 @@ def _starts_commands(spec: RunSpec, offer: Offer) -> bool:
     return bool(spec.expect.checks) or any(Effect.EXECUTE in tool.effects or "machine" in tool.hands for tool in tools)
 
 
-def _try_out(spec: RunSpec, settings: Settings, policy: RuleSet) -> Any:
+def _try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavings) -> Any:
     import atexit
     import shutil
     import tempfile
@@ -126,11 +127,12 @@ def _try_out(spec: RunSpec, settings: Settings, policy: RuleSet) -> Any:
     from remit.workspace.sandbox_probe import find_bubblewrap, probe, wished
     from remit.workspace.sandbox_secrets import WorkspaceSecrets
 
-    private = tempfile.mkdtemp(prefix="remit-")
+    private = os.path.realpath(tempfile.mkdtemp(prefix="remit-"))
+    leavings.note("private", private)
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     grounds = Grounds(
         workspace=spec.workspace,
-        private=os.path.realpath(private),
+        private=private,
         own=settings.own_dirs,
         fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec)),
     )

@@ -19,6 +19,7 @@ from remit.engine.context import CallContext
 from remit.engine.recorder import Recorder
 from remit.net.guard import check_url
 from remit.store.artifacts import ArtifactStore
+from remit.store.leavings import Leavings
 from remit.store.memory import MemoryProposals
 from remit.store.rundir import RunDir
 from remit.tools.contract import Tool
@@ -51,6 +52,7 @@ class Hands:
         root: Root | None,
         recorder: Recorder,
         ports: Ports,
+        leavings: Leavings,
         sandbox: Any = None,
         hosts: Mapping[str, Collection[str]] = {},
     ) -> None:
@@ -61,6 +63,7 @@ class Hands:
         self._root = root
         self._recorder = recorder
         self._ports = ports
+        self._leavings = leavings
         self._sandbox = sandbox
         self._hosts = hosts
         self._web: Any = None
@@ -107,7 +110,7 @@ class Hands:
             return None
         from remit.workspace.edit import EditsGrant
 
-        return EditsGrant(root, resources)
+        return EditsGrant(root, resources, lambda path: self._leavings.note("unfinished", path))
 
     def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.net.client import WebClient, WebGrant

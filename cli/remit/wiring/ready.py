@@ -33,6 +33,7 @@ from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
 from remit.store.journal import FileJournal, read_journal
+from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
@@ -44,6 +45,7 @@ from remit.wiring.models import batch_bytes, effort_notices, open_models
 from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools, standing
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.wiring.status import StatusFollower
+from remit.wiring.tidy import sweep_leavings
 from remit.workspace.root import Root
 
 
@@ -174,7 +176,7 @@ def _ended(records: Sequence[Record]) -> PromptEnded | None:
 
 class Parts(msgspec.Struct, frozen=True):
     """models: never empty; the first is asked first. guard: knows the keys of all of them. root: the
-    workspace, None where no call gets to see one."""
+    workspace, None where no call gets to see one. leavings: what a later run would have to remove."""
 
     policy: RuleSet
     approvals: Answers | None
@@ -184,6 +186,7 @@ class Parts(msgspec.Struct, frozen=True):
     world: World
     root: Root | None
     course: Course
+    leavings: Leavings
     confined: Confined = Confined(None, {"sandbox": "unused: this run starts no commands"})
 
     @property
@@ -206,8 +209,10 @@ def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | No
         standing_at = standing(settings, ports.environ, run_files)
         models, course = recorded(models, record, ports.environ, guard, spec, *standing_at)
     world = RunWorld(root, spec.fetch_allowed_ports)
-    confined = confine(spec, settings, policy, offer)
-    return Parts(policy, approvals, offer, models, guard, world, root, course, confined)
+    sweep_leavings(settings.state_dir)
+    leavings = Leavings(settings.state_dir)
+    confined = confine(spec, settings, policy, offer, leavings)
+    return Parts(policy, approvals, offer, models, guard, world, root, course, leavings, confined)
 
 
 def _ready(
@@ -243,7 +248,16 @@ def _ready(
     recorder.record(first)
     confined = parts.confined
     hands = Hands(
-        spec, settings, directory, parts.policy, parts.root, recorder, ports, confined.sandbox, confined.hosts
+        spec,
+        settings,
+        directory,
+        parts.policy,
+        parts.root,
+        recorder,
+        ports,
+        parts.leavings,
+        confined.sandbox,
+        confined.hosts,
     )
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
@@ -287,7 +301,8 @@ def _ready(
         course.verified,
     )
     course.attach(run, recorder)
-    closers = [directory.close, journal.close, decisions.close, events.close, course.close, parts.confined.close]
+    closers = [directory.close, journal.close, decisions.close, events.close, course.close]
+    closers += [parts.leavings.close, parts.confined.close]
     return ReadyRun(run, directory, [*closers, parts.root.close] if parts.root is not None else closers)
 
 

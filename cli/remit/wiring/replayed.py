@@ -21,6 +21,7 @@ from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
 from remit.providers.recording import RecordedRun, read_recording
 from remit.providers.replay import NAME, PlayedModel, Tape
+from remit.store.leavings import Leavings
 from remit.store.rundir import own_files
 from remit.tools import registry
 from remit.wiring.grants import RunWorld
@@ -63,6 +64,7 @@ def replay(
         world=cast("World", NoWorld()) if root is None else RunWorld(root, spec.fetch_allowed_ports),
         root=root,
         course=playback,
+        leavings=Leavings(settings.state_dir),
     )
     return begin(spec, settings, out, parts, listeners, ports, model=f"{NAME}/{path}")
 

@@ -21,10 +21,12 @@ from remit.workspace.steady import read_steady
 class EditsGrant:
     """base.ports.Edits for the declared `path` resources that are written.
 
-    A declared name must lead to the real path policy saw, else Failure(file_changed)."""
+    A declared name must lead to the real path policy saw, else Failure(file_changed). note: told each directory
+    before a file of ours is put there for a moment."""
 
-    def __init__(self, root: Root, resources: Sequence[Resource]) -> None:
+    def __init__(self, root: Root, resources: Sequence[Resource], note: Callable[[str], None] = lambda _: None) -> None:
         self._root = root
+        self._note = note
         self._paths = {
             resource.name: resource
             for resource in resources
@@ -54,7 +56,7 @@ class EditsGrant:
             key, real = self._held(change.original.name)
             if real != change.original.real:
                 raise _moved(key)
-        return Publication(self._root, changes, check).run()
+        return Publication(self._root, changes, check, note=self._note).run()
 
     def _held(self, name: str) -> tuple[str, str]:
         """A declared name, and what it leads to: what policy saw, as the file system has it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import time
 from collections.abc import Callable
@@ -12,11 +11,11 @@ from contextlib import suppress
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.text import shorten
-from remit.workspace.names import HERE
+from remit.workspace.beneath import fd_path
+from remit.workspace.names import HERE, is_unfinished
 from remit.workspace.root import Root
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_STRAY = re.compile(r"\.remit-[0-9a-f]{16}\.tmp")
 _MAX_SCANNED = 10_000
 """Entries of a directory that are looked through for what a killed run left behind."""
 
@@ -53,7 +52,7 @@ class Folder:
 
         with suppress(OSError):
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._clear()
+            self.clear()
         # Held against us only while another one clears, or by a program that knows nothing of this; the
         # latter is not waited for: without the lock a publication may fail, but never by halves.
         end = time.monotonic() + _LOCK_SECONDS
@@ -67,23 +66,38 @@ class Folder:
             else:
                 return
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """Remove files that take no place any more. Only under the lock of `enter`."""
         with os.scandir(self.fd) as entries:
             names = [entry.name for entry, _ in zip(entries, range(_MAX_SCANNED), strict=False)]
-        for name in filter(_STRAY.fullmatch, names):
+        for name in filter(is_unfinished, names):
             info = self.look(name)
             if info is not None and stat.S_ISREG(info.st_mode):
                 with suppress(OSError):
                     os.unlink(name, dir_fd=self.fd)
 
 
+def clear_folder(path: str) -> None:
+    """Clear away what killed publications have left in a directory, unless a living one is at work there. Raises
+    OSError."""
+    import fcntl
+
+    folder = Folder(path, os.open(path, _DIRECTORY))
+    try:
+        fcntl.flock(folder.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.clear()
+    finally:
+        os.close(folder.fd)
+
+
 class Folders:
     """The directories of one publication, by their real names. Those it made go again, unless it `keep`s
-    them. step: runs before each one is made."""
+    them. step: runs before each one is made. note: told the path of each before anything is put there."""
 
-    def __init__(self, root: Root, step: Callable[[], None]) -> None:
+    def __init__(self, root: Root, step: Callable[[], None], note: Callable[[str], None]) -> None:
         self._root = root
         self._step = step
+        self._note = note
         self._open: dict[str, Folder] = {}
         self._made: list[tuple[int, str]] = []
         self._fds: list[int] = []
@@ -109,6 +123,9 @@ class Folders:
         """The directory of this real name. Raises Failure(file_changed) where it is none any more."""
         if name not in self._open:
             self._open[name] = Folder(name, self._reach(name, make))
+            path = fd_path(self._open[name].fd)
+            if path is not None:
+                self._note(path)
             self._open[name].enter()
         return self._open[name]
 

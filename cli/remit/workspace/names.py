@@ -14,6 +14,9 @@ HERE = "."
 MAX_PART_BYTES = 255
 MAX_PATH_BYTES = 4095
 
+_UNFINISHED = re.compile(r"\.remit-[0-9a-f]{16}\.tmp")
+UNFINISHED_GLOB = f".remit-{'[0-9a-f]' * 16}.tmp"
+
 _DRIVE = re.compile(r"[A-Za-z]:")
 _PORTS = "123456789\u00b9\u00b2\u00b3"
 _DEVICES = frozenset(
@@ -46,6 +49,12 @@ def normalise(spelled: str) -> str:
 def is_clean(name: str) -> bool:
     """Whether a name, as the file system gave it, stays below the workspace by its spelling alone."""
     return "\0" not in name and all(part not in ("", HERE, "..") for part in name.split("/"))
+
+
+def is_unfinished(base: str) -> bool:
+    """Whether an entry is a file that remit is about to put in the place of another. One that was killed leaves it
+    there, and nobody is shown it. Those who match names by glob have UNFINISHED_GLOB for the same."""
+    return _UNFINISHED.fullmatch(base) is not None
 
 
 def join(folder: str, name: str) -> str:

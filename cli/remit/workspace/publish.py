@@ -46,13 +46,13 @@ class _Item(msgspec.Struct):
         return self.change.original.name
 
 
-def _nothing() -> None:
-    """The step of a publication that nobody watches."""
+def _nothing(*_: object) -> None:
+    """The step of a publication that nobody watches, and a note that nobody takes."""
 
 
 class Publication:
     """One set of changes. step: runs before each touch of the file system; what it raises is undone like
-    any other failure."""
+    any other failure. note: told each directory, absolute and real, before a file of ours is put there."""
 
     def __init__(
         self,
@@ -60,13 +60,14 @@ class Publication:
         changes: Sequence[Change],
         check: Callable[[], None],
         step: Callable[[], None] = _nothing,
+        note: Callable[[str], None] = _nothing,
     ) -> None:
         # Removed last: whoever dies in the middle of a move leaves the file twice rather than not at all.
         self._changes = sorted(changes, key=lambda change: change.content is None)
         self._order = changes
         self._check = check
         self._step = step
-        self._folders = Folders(root, step)
+        self._folders = Folders(root, step, note)
         self._items: list[_Item] = []
 
     def run(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Ground
 from remit.base.text import shorten
-from remit.workspace.names import HERE, join
+from remit.workspace.names import HERE, UNFINISHED_GLOB, is_unfinished, join
 from remit.workspace.search_child import DESCRIPTORS, Child, collect
 from remit.workspace.search_regex import LinePattern
 from remit.workspace.search_scan import CLOSED_NAMES, MAX_SECONDS, SKIPPED_FOLDERS, Counts, Scan, Wish
@@ -24,7 +24,7 @@ MIN_MAJOR = 14
 
 _COMMON = ("--no-config", "--color=never", "--no-mmap", "--regex-size-limit=8M", "--dfa-size-limit=16M")
 _WALK = ("--hidden", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global", "--null", "--debug")
-_CLOSED = tuple(f"--iglob=!{name}" for name in CLOSED_NAMES)
+_CLOSED = (*(f"--iglob=!{name}" for name in CLOSED_NAMES), f"--glob=!{UNFINISHED_GLOB}")
 _SKIPPED = tuple(f"--glob=!{name}/" for name in SKIPPED_FOLDERS)
 
 _COUNTED = re.compile(rb"\./([^\0]*)\0(\d+)\n")
@@ -243,7 +243,7 @@ def _take(entry: bytes, scan: Scan) -> None:
             folder, _, base = name.rpartition("/")
             if base == ".git" and folder:
                 scan.nested.append(folder)
-            elif base.lower() not in CLOSED_NAMES:
+            elif base.lower() not in CLOSED_NAMES and not is_unfinished(base):
                 scan.skipped.append(name)
     elif found := _SPECIAL.match(entry):
         scan.special.append(os.fsdecode(found[1]))

@@ -12,7 +12,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Ground
 from remit.base.text import shorten
 from remit.workspace.beneath import fd_path
-from remit.workspace.names import HERE, join
+from remit.workspace.names import HERE, is_unfinished, join
 from remit.workspace.search_ignore import MAX_FILE_BYTES as MAX_IGNORE_BYTES
 from remit.workspace.search_ignore import IgnoreFile, read_ignore
 from remit.workspace.search_regex import LinePattern
@@ -241,7 +241,7 @@ class _Walk:
         return below
 
     def _kept_out(self, name: str, base: str, is_directory: bool, above: tuple[tuple[str, IgnoreFile], ...]) -> bool:
-        if base.lower() in CLOSED_NAMES:
+        if base.lower() in CLOSED_NAMES or is_unfinished(base):
             return True
         if self._wish.everything:
             return False

@@ -11,7 +11,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Entry
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub
-from remit.workspace.names import join
+from remit.workspace.names import is_unfinished, join
 from remit.workspace.root import Root
 
 MAX_DIRECTORY_ENTRIES = 250_000
@@ -185,7 +185,8 @@ def _names(fd: int, most: int) -> tuple[list[str], int]:
         for entry in listing:
             if len(names) == most:
                 return names, 1
-            names.append(entry.name)
+            if not is_unfinished(entry.name):
+                names.append(entry.name)
     return names, 0
 
 
