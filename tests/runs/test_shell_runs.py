@@ -253,7 +253,7 @@ def test_a_workspace_behind_a_link(home: Home) -> None:
     command = 'echo made > made; echo a > "$REMIT_OUT/a.md"'
     ran = home.stream("-t", task, "-m", home.script(*calls(command)), "-o", str(out))
     assert ran.result == ended(out, 0)
-    assert journal(out, "call_settled")[0]["outcome"]["text"] == "exit code 0\nno output"
+    assert journal(out, "call_settled")[0]["content"] == "exit code 0\nno output"
     assert ((home.work / "made").read_text(), (out / "artifacts" / "a.md").read_text()) == ("made\n", "a\n")
 
 
@@ -264,6 +264,6 @@ def test_what_commands_print_is_filtered_unless_told_otherwise(home: Home, more:
     command = f"printf '{rows}'".replace("%", "%%")
     ran = home.stream("-t", task, "-m", home.script(*calls(command)), "-o", str(home.out), *more)
     assert ran.result == ended(home.out, 0)
-    [outcome] = outcomes(home)
-    assert ("[filtered: progress]" in outcome["text"]) is (not more)
-    assert outcome["data"]["stdout"].count("\n") == 101
+    [settled] = journal(home.out, "call_settled")
+    assert ("[filtered: progress]" in settled["content"]) is (not more)
+    assert settled["outcome"]["data"]["stdout"].count("\n") == 101

@@ -14,7 +14,7 @@ from fakes.context import Context, World
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Effect, Resource
-from remit.tools.execution.shell import MAX_COMMAND_BYTES, PREVIEW_BYTES, Shell, simple_command
+from remit.tools.execution.shell import MAX_COMMAND_BYTES, PREVIEW_BYTES, Shell, ShellParams, simple_command
 from remit.workspace.process import MAX_RAW_BYTES, ProcessGrant
 from remit.workspace.root import Root
 
@@ -101,7 +101,7 @@ def test_a_command_that_never_ends(tmp_path: Path) -> None:
 def test_a_command_that_prints_for_ever(tmp_path: Path) -> None:
     outcome = shell(tmp_path, "yes something")
     assert outcome.text.startswith("ended for printing more than 100 MiB; redirect")
-    assert len(outcome.text.encode()) < PREVIEW_BYTES + 200
+    assert PREVIEW_BYTES < len(outcome.text.encode()) < (1 << 20) + 200
     assert outcome.data["output_limit_exceeded"] and outcome.data["stdout_truncated"]
     assert outcome.data["stdout_bytes"] > MAX_RAW_BYTES
     assert len(outcome.data["stdout"]) <= (1 << 20) + 100
@@ -112,21 +112,43 @@ def test_a_command_that_kills_its_parent(tmp_path: Path) -> None:
     assert outcome.text.startswith("ended by signal SIGKILL\n[something it started could not be ended]")
 
 
-def test_long_output_shows_its_start_and_end(tmp_path: Path) -> None:
+def test_long_output_is_handed_over_and_what_of_it_is_shown_is_said(tmp_path: Path) -> None:
     outcome = shell(tmp_path, "seq 100000; seq 90000 >&2")
     lines = outcome.text.splitlines()
-    assert (lines[0], lines[1], lines[-1]) == ("exit code 0", "1", "90000")
-    assert "100000" in lines
-    assert PREVIEW_BYTES - 200 < len(outcome.text.encode()) <= PREVIEW_BYTES + 50
+    assert lines == ["exit code 0", *map(str, range(1, 100_001)), "stderr:", *map(str, range(1, 90_001))]
     assert (outcome.data["stdout_preview_truncated"], outcome.data["stderr_preview_truncated"]) == (True, True)
     assert outcome.data["stdout"].count("\n") == 100_000
     assert not outcome.data["stdout_truncated"]
 
 
+@pytest.mark.parametrize(
+    ("command", "cut"), [("seq 9000; echo 1 >&2", (True, False)), ("echo 1; seq 9000 >&2", (False, True))]
+)
+def test_the_stream_that_is_cut_is_named(tmp_path: Path, command: str, cut: tuple[bool, bool]) -> None:
+    data = shell(tmp_path, command).data
+    assert (data["stdout_preview_truncated"], data["stderr_preview_truncated"]) == cut
+
+
 @pytest.mark.parametrize(("size", "cut"), [(PREVIEW_BYTES, False), (PREVIEW_BYTES + 1, True)])
 def test_the_preview_is_exact(tmp_path: Path, size: int, cut: bool) -> None:
-    outcome = shell(tmp_path, f"head -c {size} /dev/zero | tr '\\0' x")
-    assert outcome.data["stdout_preview_truncated"] is cut
+    outcome = shell(tmp_path, f"head -c {size - len('exit code 0') - 1} /dev/zero | tr '\\0' x")
+    assert (len(outcome.text), outcome.data["stdout_preview_truncated"]) == (size, cut)
+    assert Shell.bounds.output_bytes == PREVIEW_BYTES
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("git log --oneline", "git"),
+        ("/usr/bin/env ls", "env"),
+        ("A=1 B+=x make all", "make"),
+        ("  seq 9 | tail", "seq"),
+        ("A=1", "shell"),
+    ],
+)
+def test_kept_output_is_named_after_the_program(command: str, name: str) -> None:
+    tool = Shell()
+    assert tool.producer(ShellParams(command)) == name
 
 
 def test_output_is_shown_as_a_terminal_would(tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def err(code: ErrorCode, message: str) -> Outcome:
     return Outcome(ok=False, error=ErrorInfo(code, message))
 
 
+class Retained(msgspec.Struct, frozen=True):
+    """A result that the run keeps whole. handle: by which `tool_output` finds it. bytes: in UTF-8. sha256: hex."""
+
+    handle: str
+    bytes: int
+    lines: int
+    sha256: str
+
+
 Decide = Literal["auto", "ask", "deny"]
 
 

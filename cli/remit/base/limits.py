@@ -26,7 +26,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call of a tool may take: wall seconds, and bytes of text shown to the model."""
+    """What one call of a tool may take: wall seconds, and bytes and lines of text shown to the model."""
 
     seconds: float = 60.0
     output_bytes: int = 51_200
+    output_lines: int = 2000

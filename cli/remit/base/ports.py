@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from remit.base.calls import Decision, RuleRef
+from remit.base.calls import Decision, Retained, RuleRef
 from remit.base.events import Event
 from remit.base.messages import Part, Request
 from remit.base.records import Record
@@ -348,6 +348,24 @@ class RunState(Protocol):
 
     def submit_output(self, value: Any, problems: str) -> None:
         """An attempt at the structured output; `problems` "" when it fits. The last valid one counts."""
+        ...
+
+    @property
+    def result_bytes(self) -> int:
+        """What one result may take of the model's context window."""
+        ...
+
+    def output(self, handle: str) -> str:
+        """A result that this run keeps, whole. Raises Failure(not_found)."""
+        ...
+
+
+class Outputs(Protocol):
+    """Keeps results whole that the model is shown in part, or may want to look into again."""
+
+    def retain(self, key: str, producer: str, text: str, *, cut: bool, sync: bool) -> Retained | None:
+        """Keep the result of a call where it is worth it. producer: what it is named after. cut: the model is
+        shown only a part. sync: it is on disk when this returns. Raises EnvironmentFault."""
         ...
 
 

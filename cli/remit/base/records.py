@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from remit.base.calls import Call, Decision, Outcome
+from remit.base.calls import Call, Decision, Outcome, Retained
 from remit.base.messages import Cost, ImageBlock, Message, StopReason, Usage
 from remit.base.resources import Resource
 
@@ -137,7 +137,7 @@ class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
 
 class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
     """The outcome, and the text the model is shown. parent: as in Call; of a part the model is shown what the
-    whole makes of it."""
+    whole makes of it. output: where the text is kept whole."""
 
     key: str
     id: str
@@ -146,6 +146,7 @@ class CallSettled(msgspec.Struct, frozen=True, tag="call_settled"):
     content: str
     seconds: float = 0.0
     parent: str = ""
+    output: Retained | None = None
 
 
 class CallsPending(msgspec.Struct, frozen=True, tag="calls_pending"):

@@ -14,15 +14,15 @@ import msgspec
 from remit.base.calls import Call, Decision, Outcome, RuleRef, err
 from remit.base.errors import BudgetSpent, ErrorCode, Failure, Refused, RemitError
 from remit.base.events import ApprovalUsed, Notice, PermissionAsked, PermissionDenied
-from remit.base.ports import Approval, Approvals, Policy, World
+from remit.base.ports import Approval, Approvals, Outputs, Policy, World
 from remit.base.records import CallChecked, CallExpanded, CallSettled, CallsPending, CallStarted, Noted
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
-from remit.base.text import clip, scrub
 from remit.engine.context import CallContext
 from remit.engine.loops import Rounds
 from remit.engine.order import QUIET_EFFECTS, Order
 from remit.engine.recorder import Recorder
+from remit.engine.showing import Clip
 from remit.tools.contract import Part, Tool
 
 MAX_PARALLEL = 8
@@ -88,7 +88,8 @@ class Gate(msgspec.Struct):
 class Dispatch:
     """Runs calls. tools: those the model is offered, harness tools included. withheld: ticked tools that
     it is not offered, and why. batch_bytes: what all results of one turn together may take of the
-    model's context window, None where that is unknown."""
+    model's context window, None where that is unknown. outputs: keeps what the model is not shown, None
+    where it has no tool to read that."""
 
     def __init__(
         self,
@@ -100,9 +101,11 @@ class Dispatch:
         recorder: Recorder,
         *,
         batch_bytes: int | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
         self._spec = spec
         self._batch_bytes = batch_bytes
+        self._clip = Clip(outputs, recorder.cleaned)
         self._tools = tools
         self._withheld = withheld
         self._gate = gate
@@ -462,10 +465,11 @@ class Dispatch:
 
     def _settled(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> CallSettled:
         """What is kept is what the model is sent: whole characters, within its bounds."""
-        call = checked.call
-        bound = checked.tool.bounds.output_bytes if checked.tool else 4096
-        content, _ = clip(scrub(outcome.for_model()), min(bound, max_bytes))
-        return CallSettled(call.key, call.id, call.tool, outcome, content, round(seconds, 6), call.parent)
+        call, tool = checked.call, checked.tool
+        producer = tool.producer(checked.params) if tool and checked.params is not None else call.tool
+        shown = self._clip.show(call, tool, producer, outcome, max_bytes, sync=not checked.quiet)
+        took = round(seconds, 6)
+        return CallSettled(call.key, call.id, call.tool, shown.outcome, shown.content, took, call.parent, shown.output)
 
     def _unknown(self, name: str) -> str:
         import difflib

@@ -46,7 +46,7 @@ def tell_settled(settled: CallSettled, timestamp: str) -> User:
         message={"role": "user", "content": [block]},
         parent_tool_use_id=settled.parent or None,
         tool_use_result=msgspec.to_builtins(settled.outcome.envelope()),
-        tool_result_meta=[{"id": settled.id, "tool": settled.tool, "seconds": settled.seconds}],
+        tool_result_meta=[{"id": settled.id, "tool": settled.tool, "seconds": settled.seconds, **_kept(settled)}],
         timestamp=timestamp,
     )
 
@@ -68,6 +68,12 @@ def tell_expanded(expanded: CallExpanded, parent: str, timestamp: str) -> Assist
         parent_tool_use_id=parent,
         timestamp=timestamp,
     )
+
+
+def _kept(settled: CallSettled) -> dict[str, Any]:
+    """Where the whole result is, if it is kept."""
+    output = settled.output
+    return {"output": {"id": output.handle, "bytes": output.bytes, "lines": output.lines}} if output else {}
 
 
 def tell_said(said: UserSaid, timestamp: str) -> User:

@@ -60,6 +60,10 @@ class Recorder:
             self._journal.append(record, sync=sync)
             self.state.apply(record)
 
+    def cleaned(self, text: str) -> str:
+        """A text without what no record may hold."""
+        return str(self._guard.data(text)) if self._guard.active else text
+
     def emit(self, event: Event) -> None:
         with self._lock:
             self._emitter.emit(event)

@@ -4,13 +4,14 @@ so a resumed run and one that never stopped are in the same state."""
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatchmethod
 from typing import Any
 
 import msgspec
 
 from remit.base.calls import Call, Outcome
+from remit.base.clipping import again, where_kept
 from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
 from remit.base.messages import Cost, ImageBlock, Message, ResultBlock, TextBlock, Usage
@@ -39,7 +40,6 @@ from remit.base.records import (
     Unanswered,
     UserSaid,
 )
-from remit.base.text import clip
 from remit.engine.budget import Ledger
 from remit.engine.loops import HISTORY, Round, call_mark, circle
 
@@ -118,6 +118,8 @@ class State:
         self.measured_at = 0
         """How many messages that covers."""
         self.history: deque[Round] = deque(maxlen=HISTORY)
+        self.outputs: dict[str, tuple[str, ...]] = {}
+        """By id of the call, the handles of its result, or of its parts, where they are kept whole."""
         self.stamps: dict[str, str] = {}
         """By file, the state in which the model last read or wrote it."""
         self.repeats = 0
@@ -205,7 +207,7 @@ class State:
     def _(self, record: Pruned) -> None:
         gone = set(record.call_ids)
         tools = {call.id: call.tool for message in self.messages for call in message.calls() if call.id in gone}
-        self.messages[:] = [_pruned(message, tools, record.keep_bytes) for message in self.messages]
+        self.messages[:] = [_pruned(message, tools, self.outputs, record.keep_bytes) for message in self.messages]
         self.counts["pruned"] += len(gone)
         self._forget_measure()
 
@@ -252,6 +254,10 @@ class State:
             self.checks_done[record.key] = record.outcome
             return
         self.ledger.calls += not _never_ran(opened, record.outcome)
+        if record.output is not None:
+            shown_in = record.parent or record.id
+            known = self.outputs.get(shown_in, ())
+            self.outputs[shown_in] = tuple(dict.fromkeys((*known, record.output.handle)))
         if opened.call.parent:
             opened.settled = record
             return
@@ -418,11 +424,13 @@ class ModelUsage(msgspec.Struct):
     cost_known: bool = True
 
 
-def _pruned(message: Message, tools: Mapping[str, str], keep_bytes: int) -> Message:
+def _pruned(
+    message: Message, tools: Mapping[str, str], outputs: Mapping[str, Sequence[str]], keep_bytes: int
+) -> Message:
     if not any(isinstance(block, ResultBlock) and block.call_id in tools for block in message.content):
         return message
     blocks = (
-        _shortened(block, tools[block.call_id], keep_bytes)
+        _shortened(block, tools[block.call_id], outputs.get(block.call_id, ()), keep_bytes)
         if isinstance(block, ResultBlock) and block.call_id in tools
         else block
         for block in message.content
@@ -430,11 +438,11 @@ def _pruned(message: Message, tools: Mapping[str, str], keep_bytes: int) -> Mess
     return msgspec.structs.replace(message, content=tuple(blocks))
 
 
-def _shortened(block: ResultBlock, tool: str, keep_bytes: int) -> ResultBlock:
+def _shortened(block: ResultBlock, tool: str, handles: Sequence[str], keep_bytes: int) -> ResultBlock:
     if keep_bytes:
-        return ResultBlock(block.call_id, clip(block.content, keep_bytes)[0], block.is_error)
-    size = len(block.content.encode())
-    note = f"[this result of {tool}, {size} bytes, was removed to make room; call it again if it is needed]"
+        return ResultBlock(block.call_id, again(block.content, keep_bytes, handles), block.is_error)
+    size, whole = len(block.content.encode()), where_kept(handles) or "call it again if it is needed"
+    note = f"[this result of {tool}, {size} bytes, was removed to make room; {whole}]"
     return ResultBlock(block.call_id, note, block.is_error)
 
 

@@ -16,6 +16,10 @@ from remit.policy.rules import NOTHING, PATH_KINDS, Coverage, HostSelector, Rule
 SourceName = Literal["floor", "user", "project", "flag", "policy", "task", "default"]
 
 
+ALWAYS = frozenset({"tool_output"})
+"""Tools that no rule is asked about."""
+
+
 class Standing(msgspec.Struct, frozen=True):
     """What the words of a source are worth. holds: its `deny` and `ask` hold whatever others grant.
     rank: that of its `auto`, and of all its words when they do not hold; 0: its `auto` is ignored."""
@@ -65,6 +69,7 @@ class Word(msgspec.Struct, frozen=True):
 
 _STRICTNESS: dict[Decide, int] = {"auto": 0, "ask": 1, "deny": 2}
 _SILENCE = RuleRef("none", "", "no rule speaks for it")
+_ALWAYS = RuleRef("floor", "built in", "it shows only what earlier calls of the run were allowed to bring")
 _UNNAMED = RuleRef("none", "", "a call that has an effect and names no resource cannot be judged")
 
 
@@ -82,6 +87,8 @@ class RuleSet:
         """The strictest word over all resources. Never raises: what it cannot judge is denied."""
         if not resources and effects - {Effect.NONE}:
             return Decision("deny", _UNNAMED)
+        if tool in ALWAYS and all(resource.kind == "state" for resource in resources):
+            return Decision("auto", _ALWAYS)
         decisions = (self._decide(tool, resource) for resource in resources or (NOTHING,))
         decision = _strictest(decisions)
         return decision if resources else Decision(decision.decide, decision.rule)
@@ -117,6 +124,8 @@ class RuleSet:
 
         answerable: whether the approvals at hand can answer an ask of a tool; None: any may be answered.
         Errs on the side of None: what rules do to single resources is left to the call."""
+        if tool in ALWAYS:
+            return None
         asks = answerable is None or answerable(tool)
         if effects <= {Effect.NONE}:
             decision = self._decide(tool, NOTHING)

@@ -126,7 +126,8 @@ class Recording:
         # What the model is shown is the content: the outcome need not say it again.
         outcome = msgspec.structs.replace(record.outcome, text="")
         requests, self._network_requests = self._network_requests, 0
-        self._call(msgspec.structs.replace(call, outcome=outcome, content=record.content, network_requests=requests))
+        ended = msgspec.structs.replace(call, outcome=outcome, content=record.content, output=record.output)
+        self._call(msgspec.structs.replace(ended, network_requests=requests))
 
     def _call(self, call: RecordedCall) -> None:
         self._append({"call": self._clean(call)})

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from remit.base.calls import Decision, Outcome
+from remit.base.calls import Decision, Outcome, Retained
 from remit.base.errors import Fault, Faults, PreflightFault, ProviderBusy, ProviderFault
 from remit.base.messages import BlockPart, Delta, Part, Request, UsagePart
 from remit.base.redact import REDACTED
@@ -113,8 +113,8 @@ class Exchange(msgspec.Struct, frozen=True):
 class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What became of a call. decision None: no rule was asked, because its arguments make no sense or it was
     not run for another reason. outcome None: the run ended before the call did. content: what the model is
-    shown. network_requests: charged since the call before it was settled. redacted: what it was called with
-    held a secret, so that it cannot be made again as it was."""
+    shown. output: where that was kept whole. network_requests: charged since the call before it was settled.
+    redacted: what it was called with held a secret, so that it cannot be made again as it was."""
 
     key: str
     id: str
@@ -127,6 +127,7 @@ class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     content: str = ""
     network_requests: int = 0
     redacted: bool = False
+    output: Retained | None = None
 
 
 class RecordedEnd(msgspec.Struct, frozen=True, omit_defaults=True):

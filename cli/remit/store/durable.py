@@ -59,9 +59,16 @@ def sync_directory(path: str) -> None:
 
 
 def replace_file(
-    directory: int, name: str, data: bytes, *, via: int | None = None, temporary: str = "", mode: int = 0o666
+    directory: int,
+    name: str,
+    data: bytes,
+    *,
+    via: int | None = None,
+    temporary: str = "",
+    mode: int = 0o666,
+    sync: bool = True,
 ) -> None:
-    """Put `data` at `name` in the directory (a descriptor): whole or not at all, and durable.
+    """Put `data` at `name` in the directory (a descriptor): whole or not at all, and durable with `sync`.
 
     via: the directory of the temporary file, on the same file system; default `directory`.
     A link at `name` is replaced, not followed. Raises OSError.
@@ -74,7 +81,8 @@ def replace_file(
     try:
         try:
             write_all(fd, data)
-            os.fsync(fd)
+            if sync:
+                os.fsync(fd)
         finally:
             os.close(fd)
         os.rename(temporary, name, src_dir_fd=via, dst_dir_fd=directory)
@@ -82,4 +90,5 @@ def replace_file(
         with suppress(OSError):
             os.unlink(temporary, dir_fd=via)
         raise
-    os.fsync(directory)
+    if sync:
+        os.fsync(directory)

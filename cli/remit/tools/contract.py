@@ -49,6 +49,9 @@ class Tool:
     harness: ClassVar[bool] = False
     """Offered by need, without a tick."""
 
+    retained: ClassVar[bool] = True
+    """Long results are kept whole, and cut ones too."""
+
     hands: ClassVar[frozenset[Hand]] = frozenset()
     """What it works with beyond its resources. Where one is missing the tool is not offered."""
 
@@ -87,6 +90,10 @@ class Tool:
     def join(self, params: Any, results: Sequence[CallSettled], max_bytes: int) -> Outcome:
         """What comes of a call from the results of its parts, in their order. max_bytes: of the text."""
         raise NotImplementedError(type(self).__name__)
+
+    def producer(self, params: Any) -> str:
+        """What a kept result of the call is named after: the tool, or the program it runs."""
+        return self.name
 
     async def run(self, params: Any, ctx: ToolContext) -> Outcome:
         """Do it, with the grants in `ctx` and nothing else. Expected failures: raise Failure."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from remit.base.errors import RemitError
 from remit.base.events import Init
+from remit.base.ports import Outputs
 from remit.base.records import Record
 from remit.base.spec import RunSpec
 from remit.engine.dispatch import Hands
@@ -28,6 +29,10 @@ class Course:
     def hands(self, hands: Hands) -> Hands:
         """Who builds the grants of calls."""
         return hands
+
+    def outputs(self, outputs: Outputs) -> Outputs:
+        """What keeps results whole."""
+        return outputs
 
     def altered(self, altered: Callable[[], list[str]]) -> Callable[[], list[str]]:
         """What tells which artifacts are no longer as they were written."""

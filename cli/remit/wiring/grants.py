@@ -16,11 +16,13 @@ from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.context import CallContext
+from remit.engine.dispatch import MAX_RESULT_BYTES
 from remit.engine.recorder import Recorder
 from remit.net.guard import check_url
 from remit.store.artifacts import ArtifactStore
 from remit.store.leavings import Leavings
 from remit.store.memory import MemoryProposals
+from remit.store.outputs import OutputStore
 from remit.store.rundir import RunDir
 from remit.tools.contract import Tool
 from remit.wiring.ports import Ports
@@ -41,7 +43,8 @@ class RunWorld(WorkspaceWorld):
 
 class Hands:
     """Builds the grants of a call from exactly the resources policy saw. root None: no call gets files. sandbox:
-    confines commands, None: nothing does. hosts: by tool, those that its commands can be connected to."""
+    confines commands, None: nothing does. hosts: by tool, those that its commands can be connected to. result_bytes:
+    what one result may take of the model's window, None where that is unknown."""
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class Hands:
         leavings: Leavings,
         sandbox: Any = None,
         hosts: Mapping[str, Collection[str]] = {},
+        result_bytes: int | None = None,
     ) -> None:
         self._spec = spec
         self._settings = settings
@@ -71,6 +75,8 @@ class Hands:
         self._call_ids: dict[str, str] = {}
         # What calls of this very turn saw comes first: their outcomes may not be settled yet.
         self._marks: ChainMap[str, str] = ChainMap({}, recorder.state.stamps)
+        self.result_bytes = MAX_RESULT_BYTES if result_bytes is None else result_bytes
+        self.outputs = OutputStore(directory.path)
         self.artifacts = ArtifactStore(
             directory.path, spec.limits.artifact_bytes, recorder.charge_artifact, self._published
         )
@@ -230,3 +236,10 @@ class StateGrant:
 
     def submit_output(self, value: Any, problems: str) -> None:
         self._hands.record(OutputSubmitted(value, not problems, problems))
+
+    @property
+    def result_bytes(self) -> int:
+        return self._hands.result_bytes
+
+    def output(self, handle: str) -> str:
+        return self._hands.outputs.read(handle)

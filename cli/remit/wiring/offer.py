@@ -11,6 +11,7 @@ import msgspec
 
 from remit.base.calls import RuleRef
 from remit.base.errors import PreflightFault
+from remit.base.resources import Effect
 from remit.base.spec import RunSpec
 from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import Settings
@@ -22,6 +23,8 @@ from remit.store.uses import ApprovalUses
 from remit.tools import registry
 from remit.tools.contract import Tool
 from remit.tools.files._editor import EDITORS, editor_for
+
+OUTPUT_TOOL = "tool_output"
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -73,11 +76,20 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Of
         else:
             why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
             withheld[name] = RuleRef(rule.source, rule.where, why)
+    if OUTPUT_TOOL not in tools and any(map(_may_be_long, tools.values())):
+        # From the start, whatever the rules say: tools that come and go would cost the provider's cache.
+        tools[OUTPUT_TOOL] = registry.load(OUTPUT_TOOL)
     if spec.expect.schema is not None:
         from remit.tools.harness.structured_output import StructuredOutput
 
         tools["structured_output"] = StructuredOutput(spec.expect.schema)
     return Offer(tools, withheld)
+
+
+def _may_be_long(tool: Tool) -> bool:
+    """Whether its results may be cut. Those of `documents` are JSON that their tools keep short; those that
+    touch only the run's own state are a sentence."""
+    return tool.toolset != "documents" and tool.effects != {Effect.STATE}
 
 
 def _missing(tool: Tool, spec: RunSpec) -> str:

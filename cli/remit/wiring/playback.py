@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from remit.base.calls import Call, RuleRef
+from remit.base.calls import Call, Retained, RuleRef
 from remit.base.errors import EnvironmentFault, ProviderFault, RemitError, Stopped, Verdict
 from remit.base.events import Init
+from remit.base.ports import Outputs
 from remit.base.records import Answered, CallChecked, CallExpanded, CallSettled, Record
 from remit.base.redact import Redactor
 from remit.base.resources import Resource
@@ -65,6 +66,10 @@ class Playback(Course):
 
     def hands(self, hands: Hands) -> Hands:
         return hands if self._live else _OwnHands(hands)
+
+    def outputs(self, outputs: Outputs) -> Outputs:
+        """What stand-ins give is what the model was shown, of which nothing more can be kept."""
+        return outputs if self._live else _RecordedOutputs(self._run)
 
     def altered(self, altered: Callable[[], list[str]]) -> Callable[[], list[str]]:
         """A check that did it is not run again without live tools, so that what it did is told as it was."""
@@ -245,6 +250,17 @@ class _OwnHands:
     def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
         own = [resource for resource in resources if resource.kind in OWN_KINDS]
         return self._hands.context(call, tool, own, approved)
+
+
+class _RecordedOutputs:
+    """Says what was kept, and keeps nothing."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run = run
+
+    def retain(self, key: str, producer: str, text: str, *, cut: bool, sync: bool) -> Retained | None:
+        call = self._run.calls.get(key)
+        return call.output if call is not None else None
 
 
 def _decision(of: RecordedCall | CallChecked) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.models import batch_bytes, effort_notices, open_models
-from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools, standing
+from remit.wiring.offer import OUTPUT_TOOL, Offer, load_approvals, load_rules, offer_tools, standing
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.wiring.status import StatusFollower
 from remit.wiring.tidy import sweep_leavings
@@ -246,7 +246,7 @@ def _ready(
     )
     recorder = Recorder(journal, state, emitter, ports.clock, parts.guard)
     recorder.record(first)
-    confined = parts.confined
+    confined, room = parts.confined, batch_bytes(parts.models)
     hands = Hands(
         spec,
         settings,
@@ -256,9 +256,11 @@ def _ready(
         recorder,
         ports,
         parts.leavings,
-        confined.sandbox,
-        confined.hosts,
+        sandbox=confined.sandbox,
+        hosts=confined.hosts,
+        result_bytes=room,
     )
+    hands.outputs.rebuild(records)
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
@@ -269,7 +271,8 @@ def _ready(
         gate,
         course.hands(hands),
         recorder,
-        batch_bytes=batch_bytes(parts.models),
+        batch_bytes=room,
+        outputs=course.outputs(hands.outputs) if OUTPUT_TOOL in parts.offer.tools else None,
     )
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
     asker = Asker(

@@ -25,7 +25,7 @@ from remit.store.leavings import Leavings
 from remit.store.rundir import own_files
 from remit.tools import registry
 from remit.wiring.grants import RunWorld
-from remit.wiring.offer import Offer, offer_tools, standing
+from remit.wiring.offer import OUTPUT_TOOL, Offer, offer_tools, standing
 from remit.wiring.playback import Playback
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import Parts, ReadyRun, begin
@@ -111,13 +111,15 @@ def _rules(
 
 
 def _offered(run: RecordedRun, offer: Offer) -> Offer:
-    """The tools of the recorded run. What they work with may be missing here, or have been missing there."""
+    """The tools of the recorded run. What they work with may be missing here, or have been missing there; and
+    then there is, or was, perhaps nothing for `tool_output` to read."""
     if not run.exchanges:
         return offer
     then = [str(tool.get("name")) for tool in run.exchanges[0].request.get("tools", ())]
-    missing = {name for name, rule in offer.withheld.items() if rule.source == MISSING}
-    here = {**offer.tools, **{name: registry.load(name) for name in then if name in missing}}
-    gone = {name: _THERE for name, tool in offer.tools.items() if tool.hands and name not in then}
+    missing = {OUTPUT_TOOL, *(name for name, rule in offer.withheld.items() if rule.source == MISSING)}
+    ours = {name: tool for name, tool in offer.tools.items() if name in then or name != OUTPUT_TOOL}
+    here = {**ours, **{name: registry.load(name) for name in then if name in missing}}
+    gone = {name: _THERE for name, tool in ours.items() if tool.hands and name not in then}
     withheld = {name: rule for name, rule in offer.withheld.items() if name not in here}
     order = [*(name for name in then if name in here), *(name for name in here if name not in then)]
     return Offer({name: here[name] for name in order if name not in gone}, {**withheld, **gone})

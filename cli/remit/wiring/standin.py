@@ -26,6 +26,9 @@ OWN_KINDS = frozenset({"artifact", "state"})
 OUTSIDE = frozenset({"propose_memory"})
 """Tools whose state is the user's, of all runs: they never run when a recording is played."""
 
+READERS = frozenset({"tool_output"})
+"""Tools that read what only tools which really ran have left."""
+
 _OF_THE_MACHINE = frozenset({ErrorCode.TIMEOUT, ErrorCode.IO_ERROR, ErrorCode.CANCELLED, ErrorCode.INTERNAL})
 """Failures that say nothing of what was called."""
 
@@ -56,7 +59,7 @@ class StandIn(Tool):
         self._tool = tool
         self._recorded = recorded
         self._live = live
-        for fact in ("name", "toolset", "effects", "bounds", "repeatable", "bounds_repeats", "harness"):
+        for fact in ("name", "toolset", "effects", "bounds", "repeatable", "bounds_repeats", "harness", "retained"):
             setattr(self, fact, getattr(tool, fact))
         if live:
             self.hands = tool.hands  # type: ignore[misc]
@@ -99,6 +102,9 @@ class StandIn(Tool):
     def join(self, params: Played, results: Sequence[CallSettled], max_bytes: int) -> Outcome:
         return self._tool.join(params.params, results, max_bytes)
 
+    def producer(self, params: Played) -> str:
+        return self._tool.producer(params.params) if params.params is not None else self.name
+
     async def run(self, params: Played, ctx: ToolContext) -> Outcome:
         call = params.call
         if params.really:
@@ -132,7 +138,7 @@ class StandIn(Tool):
     def _runs(self, call: RecordedCall) -> bool:
         """Whether it leaves something in the run that has to be there again."""
         kinds = {each.kind for each in call.resources}
-        return bool(kinds) and kinds <= OWN_KINDS and self.name not in OUTSIDE
+        return bool(kinds) and kinds <= OWN_KINDS and self.name not in OUTSIDE | READERS
 
 
 def _failed(code: ErrorCode, message: str) -> Exception:

@@ -190,6 +190,8 @@ def test_every_tool_keeps_to_the_kinds_that_rules_may_select(tmp_path: Path) -> 
         "query": "x",
         "content": "x",
         "code": "1",
+        "output_id": "output-ls",
+        "tool_calls": [{"tool": "file_read"}],
         "command": "true",
         "todos": [],
         "filePath": "a.csv",

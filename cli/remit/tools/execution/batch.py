@@ -8,12 +8,14 @@ from typing import Annotated, Any
 import msgspec
 
 from remit.base.calls import Outcome, done
+from remit.base.clipping import again
 from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import Bounds
 from remit.base.model_json import decode_json
 from remit.base.ports import World
 from remit.base.records import CallSettled
 from remit.base.resources import Effect, Resource
-from remit.base.text import clip, shorten
+from remit.base.text import shorten
 from remit.tools.contract import Part, Tool
 
 MAX_CALLS = 25
@@ -52,6 +54,9 @@ class Batch(Tool):
     name = "batch"
     toolset = "execution"
     effects = frozenset({Effect.NONE})
+    # Its parts have bounds of lines, and are kept.
+    bounds = Bounds(output_lines=1 << 20)
+    retained = False
     repeatable = True
     Params = BatchParams
 
@@ -78,8 +83,8 @@ class Batch(Tool):
         sizes = [len(text.encode()) for text in texts]
         room = max_bytes - sum(len(head.encode()) + 2 for head in heads)
         sections = (
-            head + clip(text, share)[0]
-            for head, text, share in zip(heads, texts, shares(sizes, max(0, room)), strict=True)
+            head + again(text, share, (each.output.handle,) if each.output else ())
+            for head, text, share, each in zip(heads, texts, shares(sizes, max(0, room)), results, strict=True)
         )
         told = [{"id": each.id, "tool": each.tool, "ok": each.outcome.ok} for each in results]
         failed = sum(not each.outcome.ok for each in results)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from remit.base.calls import Outcome, done
+from remit.base.clipping import Gap, gap
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB, Bounds
 from remit.base.ports import Finished, ToolContext, World
 from remit.base.resources import Effect, Resource
-from remit.base.text import clip, shorten
+from remit.base.text import shorten
 from remit.tools.contract import Tool
 
 if TYPE_CHECKING:
@@ -28,12 +29,14 @@ KEPT_BYTES = 1 * MIB - 256
 """Of each stream, as a terminal shows it; with the notice of what is left out, as much as is filtered."""
 
 PREVIEW_BYTES = 24 * KIB
-PREVIEW_STDERR_BYTES = 8 * KIB
+"""Of all that the model reads of a command."""
 
 MAX_REFUSED_HOSTS = 10
 """That the model is told of."""
 
 _SLACK_SECONDS = 30.0
+_MAX_ASSIGNMENTS = 20
+_ASSIGNMENT = re.compile(r"\w+\+?=")
 _PUNCTUATION = frozenset("();<>|&")
 _JOINED = re.compile(r"\s2>&1$")
 _LEADING_CD = re.compile(
@@ -61,14 +64,15 @@ class Shell(Tool):
     background after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written. Files that
     hold credentials cannot be read. There is no network but for hosts that this run grants, if any: the proxy
     that $HTTP_PROXY and $HTTPS_PROXY then name leads there. stdout and stderr are shown as a terminal would
-    show them, up to 24 KiB of their start and end; more than 100 MiB of output ends the command.
+    show them, up to 24 KiB of their start and end, and tool_output has up to 1 MiB of each; more than 100 MiB
+    of output ends the command.
     """
 
     name = "shell"
     toolset = "execution"
     effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     # The command's own limit ends it, never the gate.
-    bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS)
+    bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS, output_bytes=PREVIEW_BYTES)
     Params = ShellParams
 
     def resources(self, params: ShellParams, world: World) -> Sequence[Resource]:
@@ -78,6 +82,9 @@ class Shell(Tool):
         if place.name == ".":
             return [Resource("command", params.command, Effect.EXECUTE)]
         return [Resource("command", params.command, Effect.EXECUTE, cwd=place.name), place]
+
+    def producer(self, params: ShellParams) -> str:
+        return next(_programs(params.command), self.name)
 
     async def run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
         from remit.workspace.terminal import Screen
@@ -91,8 +98,10 @@ class Shell(Tool):
         )
         stdout, stderr = (screen.finish() for screen in screens)
         told, stages = _filtered(params.command, finished, (stdout.text, stderr.text), ctx.process.filters)
-        errors, errors_cut = clip(told[1].rstrip("\n"), PREVIEW_STDERR_BYTES)
-        printed, printed_cut = clip(told[0].rstrip("\n"), PREVIEW_BYTES - len(errors.encode()))
+        printed, errors = (each.rstrip("\n") for each in told)
+        pieces = list(_told(params, finished, printed, errors, (stdout, stderr)))
+        text = "\n".join(pieces)
+        cut = gap(text, self.bounds.output_bytes, self.bounds.output_lines)
         data = {
             "relative_workdir": finished.workdir,
             "timeout_ms": params.timeoutSec * 1000,
@@ -109,12 +118,31 @@ class Shell(Tool):
             "filtered": stages,
             "stdout_truncated": bool(stdout.left_out_bytes),
             "stderr_truncated": bool(stderr.left_out_bytes),
-            "stdout_preview_truncated": bool(printed_cut),
-            "stderr_preview_truncated": bool(errors_cut),
+            "stdout_preview_truncated": _loses(pieces, printed, cut),
+            "stderr_preview_truncated": _loses(pieces, errors, cut),
         }
         if finished.refused_hosts:
             data["refused_hosts"] = list(finished.refused_hosts)
-        return done(data, "\n".join(_told(params, finished, printed, errors, (stdout, stderr))))
+        return done(data, text)
+
+
+def _programs(line: str) -> Iterator[str]:
+    """The base names of a line's words, without the assignments before them."""
+    for word in line.split(maxsplit=_MAX_ASSIGNMENTS):
+        if not _ASSIGNMENT.match(word):
+            yield word.rpartition("/")[2]
+
+
+def _loses(pieces: Sequence[str], part: str, cut: Gap | None) -> bool:
+    """Whether the model is shown less than all of this piece of the lines it is told."""
+    if cut is None or not part:
+        return False
+    start = 0
+    for piece in pieces:
+        if piece is part:
+            return cut.start < start + len(part) and start < cut.end
+        start += len(piece) + 1
+    return False
 
 
 def _filtered(

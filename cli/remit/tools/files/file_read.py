@@ -27,6 +27,7 @@ MAX_ENTRIES = 100
 _FRAME_BYTES = 1 * KIB
 """Room for the remarks below the lines."""
 
+_REMARK_LINES = 8
 _LOOKAHEAD = 64
 
 
@@ -57,7 +58,7 @@ class FileRead(Tool):
     name = "file_read"
     toolset = "files"
     effects = frozenset({Effect.READ})
-    bounds = Bounds()
+    bounds = Bounds(output_lines=MAX_LINES + _REMARK_LINES)
     repeatable = True
     Params = FileReadParams
 
