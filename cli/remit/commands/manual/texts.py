@@ -273,8 +273,8 @@ FILES: tuple[tuple[str, str], ...] = (
         "The settings: `model`, `state_dir`, `cache_dir`, `python_worker`, `[net] fetch_allowed_ports`, "
         "`[retry] seconds`, `[context] compact` (false never sums up older turns) and `reserve` (what stays free "
         'of the context window: tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines '
-        "commands as far as the machine lends itself to it and says what holds; `required` refuses a run where that is not all, granted hosts "
-        "included, `off` "
+        "commands as far as the machine lends itself to it and says what holds; `required` refuses a run where that "
+        "is not all, granted hosts included, `off` "
         "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
         "does), `[code] cache` (false keeps nothing of the source files that were read) "
         'and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
