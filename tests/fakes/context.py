@@ -10,7 +10,7 @@ import msgspec
 
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Edits, Files, Process, RunState, Web
+from remit.base.ports import Artifacts, Edits, Files, Process, RunState, SourceCode, Web
 from remit.base.resources import Effect, Resource
 from remit.net.guard import DEFAULT_PORTS, check_url
 from remit.tools.contract import Tool
@@ -33,6 +33,7 @@ class Context:
         artifacts: Artifacts | None = None,
         state: RunState | None = None,
         process: Process | None = None,
+        code: SourceCode | None = None,
         marks: dict[str, str] | None = None,
     ) -> None:
         self.key = key
@@ -42,6 +43,7 @@ class Context:
         self._artifacts = artifacts
         self._state = state
         self._process = process
+        self._code = code
         self._marks = {} if marks is None else marks
         self._cancelled = False
 
@@ -83,8 +85,22 @@ class Context:
     def process(self) -> Process:
         return _given(self._process, "process")
 
+    @property
+    def code(self) -> SourceCode:
+        return _given(self._code, "source code")
+
     async def in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.to_thread(function, *args)
+
+
+class NothingRead:
+    """base.ports.SourceCode where no language can be read."""
+
+    def tree(self, name: str) -> Any:
+        raise Failure(ErrorCode.UNDECLARED, "the call was granted no trees of source")
+
+    def facts(self, name: str, source: bytes) -> Any:
+        return None
 
 
 def _given(grant: Any, name: str) -> Any:
@@ -130,6 +146,7 @@ def call(
             resources: Sequence[Resource] = tool.resources(params, World(root))
             if between is not None:
                 between()
+            grants.setdefault("code", NothingRead())
             files, edits = FilesGrant(root, resources, entry_allowed), EditsGrant(root, resources)
             context = Context(files=files, edits=edits, **grants)
             return await tool.run(params, context)

@@ -10,7 +10,9 @@ from fakes.context import call
 from remit.base.calls import Outcome
 from remit.base.errors import ErrorCode
 from remit.base.resources import Resource
+from remit.store.facts import KeptFacts
 from remit.tools.files.file_index import MAX_SOURCE_BYTES, FileIndex
+from remit.wiring.source import Source, SourceGrant
 from remit.workspace.root import Root
 
 
@@ -34,6 +36,7 @@ def test_a_file_comes_as_its_outline(workspace: Path, root: Root) -> None:
         "path": "a.txt",
         "totalLines": 5,
         "recovered": False,
+        "cut": False,
         "truncated": False,
         "lines": [
             {"outputLine": 1, "text": "lines [1-4]", "semantic": "section", "sourceRange": (1, 4)},
@@ -41,6 +44,40 @@ def test_a_file_comes_as_its_outline(workspace: Path, root: Root) -> None:
             {"outputLine": 3, "text": "  begin [3-4]", "semantic": "item", "sourceRange": (3, 4)},
         ],
     }
+
+
+def read_as_source(root: Root, path: str) -> Outcome:
+    source = Source(KeptFacts(""))
+    try:
+        return indexed(root, path, code=SourceGrant(source, None, lambda: None))
+    finally:
+        source.close()
+
+
+def test_a_source_file_comes_by_what_it_defines(workspace: Path, root: Root) -> None:
+    text = "\ufeffimport os\r\n\r\n\r\nclass One:\r\n    def two(self): ...\r\n"
+    (workspace / "a.py").write_bytes(text.encode())
+    outcome = read_as_source(root, "a.py")
+    assert outcome.for_model() == ("imports [1]\n  os [1]\ntypes [4-5]\n  class One [4-5]\n    def two(self) [5]\n")
+
+
+def test_a_source_file_that_does_not_fit_its_language(workspace: Path, root: Root) -> None:
+    (workspace / "a.py").write_text("def one(:\n    pass\n\ndef two():\n    pass\n")
+    outcome = read_as_source(root, "a.py")
+    assert outcome.data["recovered"] is True
+    assert "  def two() [4-5]\n" in outcome.for_model()
+    assert outcome.for_model().endswith("[parts of the file do not fit its language and are left out]\n")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.py"])
+def test_a_file_that_defines_nothing_comes_by_its_lines(workspace: Path, root: Root, name: str) -> None:
+    (workspace / name).write_text("print(1)\n")
+    assert read_as_source(root, name).for_model() == "lines [1]\n  print(1) [1]\n"
+
+
+def test_a_script_is_told_by_its_first_line(workspace: Path, root: Root) -> None:
+    (workspace / "run").write_text("#!/usr/bin/env python3\ndef one(): ...\n")
+    assert read_as_source(root, "run").for_model() == "functions [2]\n  def one() [2]\n"
 
 
 @pytest.mark.parametrize(

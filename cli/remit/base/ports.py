@@ -440,6 +440,20 @@ class Interpreter(Protocol):
         ...
 
 
+class SourceCode(Protocol):
+    """The grant for tools that read source. Its methods block."""
+
+    def tree(self, name: str) -> Any:
+        """The `code.tree.SourceTree` of a declared tree, or of a directory in one. Raises
+        Failure(not_a_directory, command_failed, cancelled)."""
+        ...
+
+    def facts(self, name: str, source: bytes) -> Any:
+        """The `code.facts.Facts` of one file, its language told by name and content; None where that is no language
+        that can be read here, or the file is one that no parser survives. Raises Failure(command_failed, cancelled)."""
+        ...
+
+
 SudoState = Literal["available", "unavailable", "not-found", "unknown", "not-needed", "not-applicable", "refused"]
 
 
@@ -492,6 +506,8 @@ class ToolContext(Protocol):
     def python(self) -> Interpreter: ...
     @property
     def machine(self) -> MachineSurvey: ...
+    @property
+    def code(self) -> SourceCode: ...
 
     def seen(self, path: str) -> str:
         """The mark of a file of the workspace when the model last read or wrote it, or ""."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Edits, Files, Interpreter, MachineSurvey, Process, RunState, Web
+from remit.base.ports import Artifacts, Edits, Files, Interpreter, MachineSurvey, Process, RunState, SourceCode, Web
 
 Grant = TypeVar("Grant")
 
@@ -29,6 +29,7 @@ class CallContext(msgspec.Struct):
     granted_process: Process | None = None
     granted_python: Interpreter | None = None
     granted_machine: MachineSurvey | None = None
+    granted_code: SourceCode | None = None
     marks: MutableMapping[str, str] = msgspec.field(default_factory=dict)
     _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
@@ -63,6 +64,10 @@ class CallContext(msgspec.Struct):
     @property
     def machine(self) -> MachineSurvey:
         return self._declared(self.granted_machine, "the machine")
+
+    @property
+    def code(self) -> SourceCode:
+        return self._declared(self.granted_code, "source code")
 
     def seen(self, path: str) -> str:
         return self.marks.get(path, "")

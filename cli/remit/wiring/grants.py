@@ -72,6 +72,7 @@ class Hands:
         self._hosts = hosts
         self._web: Any = None
         self._python: Any = None
+        self._source: Any = None
         self._call_ids: dict[str, str] = {}
         # What calls of this very turn saw comes first: their outcomes may not be settled yet.
         self._marks: ChainMap[str, str] = ChainMap({}, recorder.state.stamps)
@@ -99,6 +100,8 @@ class Hands:
             context.granted_process = self._process(call, tool, resources)
         if "python" in tool.hands:
             context.granted_python = self._interpreter()
+        if tool.hands & {"code", "outline"}:
+            context.granted_code = self._code(context)
         if "machine" in tool.hands:
             context.granted_machine = self._machine(tool, approved)
         return context
@@ -178,6 +181,19 @@ class Hands:
         if self._python is None:
             self._python = MontyInterpreter(find_worker(self._spec.python_worker))
         return self._python
+
+    def _code(self, context: CallContext) -> Any:
+        from remit.store.facts import KeptFacts
+        from remit.wiring.source import Source, SourceGrant
+
+        if self._source is None:
+            self._source = Source(KeptFacts(self._settings.facts_dir))
+        return SourceGrant(self._source, context.granted_files, context.check_cancelled)
+
+    def close(self) -> None:
+        """End what was started for the grants."""
+        if self._source is not None:
+            self._source.close()
 
     def _machine(self, tool: Tool, approved: RuleRef | None) -> Any:
         from remit.workspace.environment import PROBES, QUIET_VARIABLES, MachineGrant, trusted_path

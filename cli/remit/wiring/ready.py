@@ -305,7 +305,7 @@ def _ready(
     )
     course.attach(run, recorder)
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
-    closers += [parts.leavings.close, parts.confined.close]
+    closers += [parts.leavings.close, parts.confined.close, hands.close]
     return ReadyRun(run, directory, [*closers, parts.root.close] if parts.root is not None else closers)
 
 

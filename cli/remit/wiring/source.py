@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from remit.base.ports import Ground
-from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree
+from remit.base.errors import ErrorCode, Failure
+from remit.base.ports import Files, Ground
+from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree, told_by_content
 from remit.code.facts import Facts
-from remit.code.languages import Language
+from remit.code.grammars import missing_grammars
+from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
@@ -35,8 +37,30 @@ class Source:
         return read_source(self._pool, language, source, check)
 
     def close(self) -> None:
+        """End all work, that of threads still at it too."""
         self._pool.close()
 
     def _names(self, ground: Ground, check: Check) -> Listing:
         scan = (self._engine or default_engine()).names(ground, Wish(), check)
         return Listing(unnested(scan), len(scan.unreadable), scan.stopped)
+
+
+class SourceGrant:
+    """base.ports.SourceCode of one call. files: what it declared."""
+
+    def __init__(self, source: Source, files: Files | None, check: Check) -> None:
+        self._source = source
+        self._files = files
+        self._check = check
+
+    def tree(self, name: str) -> SourceTree:
+        if self._files is None:
+            raise Failure(ErrorCode.UNDECLARED, "no directory was declared")
+        with self._files.ground(name) as ground:
+            return self._source.tree(ground, self._check)
+
+    def facts(self, name: str, source: bytes) -> Facts | None:
+        language = told_by_content(name, language_of(name), source)
+        if language is None or missing_grammars():
+            return None
+        return self._source.file(language, source, self._check)

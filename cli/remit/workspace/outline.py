@@ -1,4 +1,4 @@
-"""What a source file holds, in short: the form of an outline, and the plain one that fits any text. Pure."""
+"""Outlines as they are shown, and the plain one that fits any text. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from remit.base.limits import KIB
+from remit.base.outline import Item, Outline, Range, Section
 from remit.base.text import head
 
 MAX_FIELDS = 8
@@ -17,33 +18,6 @@ MAX_LINE_BYTES = 2000
 MAX_OUTPUT_BYTES = 50 * KIB
 
 Semantic = Literal["section", "item", "dimmed", "plain"]
-Range = tuple[int, int]
-"""First and last line, from 1."""
-
-
-class Item(msgspec.Struct, frozen=True):
-    """Something that is declared. fields: what it holds itself, such as the members of a type."""
-
-    text: str
-    range: Range
-    fields: tuple[Item, ...] = ()
-
-
-class Section(msgspec.Struct, frozen=True):
-    """Items of one kind, such as imports or headings, and the lines that they lie in."""
-
-    title: str
-    range: Range
-    items: tuple[Item, ...] = ()
-
-
-class Outline(msgspec.Struct, frozen=True):
-    """about: what the file says of itself, or "". recovered: parts of it did not fit the language and were passed
-    over."""
-
-    sections: tuple[Section, ...]
-    about: str = ""
-    recovered: bool = False
 
 
 class OutlineLine(msgspec.Struct, frozen=True, rename="camel"):
@@ -95,11 +69,12 @@ def _lines(outline: Outline) -> Iterator[tuple[str, Semantic, Range | None]]:
     for section in outline.sections:
         yield _with_range(section.title, section.range), "section", section.range
         for item in section.items:
-            yield _with_range(f"  {item.text}", item.range), "item", item.range
+            indent = "  " * (1 + item.depth)
+            yield _with_range(f"{indent}{item.text}", item.range), "item", item.range
             for field in item.fields[:MAX_FIELDS]:
-                yield _with_range(f"    {field.text}", field.range), "item", field.range
+                yield _with_range(f"{indent}  {field.text}", field.range), "item", field.range
             if len(item.fields) > MAX_FIELDS:
-                yield f"    {len(item.fields) - MAX_FIELDS} more truncated", "dimmed", None
+                yield f"{indent}  {len(item.fields) - MAX_FIELDS} more truncated", "dimmed", None
 
 
 def _with_range(text: str, place: Range) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from remit.base.calls import Outcome, done
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB, Bounds
+from remit.base.outline import Outline, Range
 from remit.base.ports import Entry, ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten
@@ -18,7 +19,7 @@ from remit.tools.files import _texts
 from remit.tools.files._entries import MAX_SCANNED, entry_data, entry_shown
 from remit.workspace.decode import looks_binary
 from remit.workspace.newlines import unify
-from remit.workspace.outline import MAX_OUTPUT_BYTES, Range, Semantic, Shown, bounded, outline_of, shown
+from remit.workspace.outline import MAX_OUTPUT_BYTES, Semantic, Shown, bounded, outline_of, shown
 
 MAX_SOURCE_BYTES = 2 * MIB
 MAX_ENTRIES = 1000
@@ -50,6 +51,7 @@ class FileIndex(Tool):
     effects = frozenset({Effect.READ})
     bounds = Bounds(output_bytes=MAX_OUTPUT_BYTES)
     repeatable = True
+    hands = frozenset({"outline"})
     Params = FileIndexParams
 
     def resources(self, params: FileIndexParams, world: World) -> Sequence[Resource]:
@@ -81,10 +83,12 @@ def _source(path: str, ctx: ToolContext) -> Outcome:
     original = ctx.files.read(path, MAX_SOURCE_BYTES)
     text = unify(_decoded(original.content or b"", original.name)).text
     ctx.check_cancelled()
-    outline = outline_of(original.name, text)
+    outline = _outline(original.name, text, ctx)
     found = shown(outline, MAX_OUTPUT_BYTES - _FRAME_BYTES)
     total = len(text.split("\n"))
     notes = [f"{total} lines; the outline goes on, and is cut here"] if found.truncated else []
+    if outline.cut:
+        notes.append("the file holds more than the outline takes in")
     if outline.recovered:
         notes.append("parts of the file do not fit its language and are left out")
     if not found.lines:
@@ -94,9 +98,19 @@ def _source(path: str, ctx: ToolContext) -> Outcome:
         "path": original.name,
         "totalLines": total,
         "recovered": outline.recovered,
+        "cut": outline.cut,
         "truncated": found.truncated,
     }
     return _told(found, notes, data)
+
+
+def _outline(name: str, text: str, ctx: ToolContext) -> Outline:
+    """By what the language of the file defines, else by indentation."""
+    from remit.code.outline import outline_of_facts
+
+    facts = ctx.code.facts(name, text.encode())
+    outline = outline_of_facts(facts) if facts is not None else None
+    return outline if outline is not None and outline.sections else outline_of(name, text)
 
 
 def _decoded(content: bytes, name: str) -> str:
