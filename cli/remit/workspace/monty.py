@@ -15,6 +15,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB
 from remit.base.ports import Evaluated, Raised
 from remit.base.text import clip, scrub
+from remit.workspace.monty_guard import WorkerGuard
 from remit.workspace.monty_value import valued
 
 MAX_WORKERS = 2
@@ -118,23 +119,24 @@ class MontyInterpreter:
         limits = {"max_feed_duration_secs": seconds, "max_memory": MAX_MEMORY_BYTES}
         by_us = {"datetime": "call_host", "sleep": "call_host", "random_start": "call_host"}
         # The worker's own limits come first; a worker that is deaf to them is killed.
-        pool = monty.AsyncMonty(
-            binary_path=self._worker, min_processes=1, max_processes=1, request_timeout=seconds + CHECK_SECONDS
-        )
-        async with (
-            pool,
-            pool.checkout(
-                script_name="script.py",
-                limits=limits,
-                type_check=True,
-                type_check_stubs=_STUBS,
-                type_check_format="concise",
-                os_policy=by_us,
-            ) as session,
-        ):
-            return await session.feed_run(
-                code, print_callback=lambda name, text: streams[name].take(text), os=_refuse_system
+        with WorkerGuard(self._worker) as program:
+            pool = monty.AsyncMonty(
+                binary_path=program, min_processes=1, max_processes=1, request_timeout=seconds + CHECK_SECONDS
             )
+            async with (
+                pool,
+                pool.checkout(
+                    script_name="script.py",
+                    limits=limits,
+                    type_check=True,
+                    type_check_stubs=_STUBS,
+                    type_check_format="concise",
+                    os_policy=by_us,
+                ) as session,
+            ):
+                return await session.feed_run(
+                    code, print_callback=lambda name, text: streams[name].take(text), os=_refuse_system
+                )
 
 
 def _load() -> Any:
