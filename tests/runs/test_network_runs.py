@@ -149,6 +149,20 @@ def test_network_requests_that_are_spent_end_the_run(home: Home) -> None:
     assert ended(home.out, ran.code)["spent"]["network_requests"] == 1
 
 
+def test_a_recorded_run_is_played_without_a_network(home: Home) -> None:
+    needs("curl")
+    recording = str(home.path / "run.rec")
+    task = home.task(prompt="Go", tools={"shell": HOSTS}, limits={"network_requests": 1})
+    model = script(home, "curl -sS http://site.example/; curl -sS http://other.example/")
+    with site() as port:
+        home.environ["SITE_PORT"] = str(port)
+        ran = home.ported("site", "-t", task, "-m", model, "-o", str(home.out), "-r", recording)
+    holds(ran)
+    played = home.run("replay", recording, "--output-format", "stream-json")
+    assert played.code == 0, played.stderr
+    assert played.result["spent"]["network_requests"] == ran.result["spent"]["network_requests"] == 1
+
+
 def hardened(home: Home, **environ: str) -> Ran:
     task = home.task(prompt="Go", tools={"shell": HOSTS})
     command = ["run", "--output-format", "stream-json", "-t", task, "-m", script(home, "true"), "-o", str(home.out)]

@@ -50,7 +50,7 @@ class LimitKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     calls: Annotated[Count | NoCap | UnsetType, Meta(description="Tool calls. Default 500.")] = UNSET
     network_requests: Annotated[
         Annotated[int, Meta(ge=0)] | NoCap | UnsetType,
-        Meta(description="Network requests of tools, redirects included. Default 50."),
+        Meta(description="Network requests of tools, redirects and connections of commands included. Default 50."),
     ] = UNSET
     artifact_bytes: Annotated[
         Count | SizeText | UnsetType, Meta(description="Size of one artifact, e.g. 1MiB. Default 1MiB.")

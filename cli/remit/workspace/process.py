@@ -188,9 +188,11 @@ class ProcessGrant:
                 launched.ask_to_end()
                 await launched.ended(GRACE_SECONDS)
         finally:
-            await launched.end()
-            if way_out is not None:
-                await way_out.close()
+            try:
+                await launched.end()
+            finally:
+                if way_out is not None:
+                    await way_out.close()
         finished = flood.finished(launched.outcome(), timed_out, time.monotonic() - began)
         if way_out is None:
             return finished
@@ -202,7 +204,7 @@ class ProcessGrant:
         kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
         environment = {"PATH": _PATH, **kept, **SET_VARIABLES, **self._environment, **self._confinement.environment}
         jail = self._confinement.jail()
-        if self._way_out is not None and jail is not None:
+        if self._way_out is not None and jail is not None and jail["net"]:
             jail["listen"] = self._way_out.port
             environment |= self._way_out.environment
         return Request(

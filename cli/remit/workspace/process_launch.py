@@ -30,6 +30,7 @@ PIPE_BYTES = 1 << 20
 """What a command can print ahead of us, where the system lets a pipe hold as much."""
 
 _F_SETPIPE_SZ = 1031
+_FD_BYTES = 4
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from remit.workspace.launcher import main; main(sys.argv[1:])"
 )
@@ -197,10 +198,11 @@ class Launched:
         """Wait for a listening socket to come through the door."""
 
         def ready() -> None:
-            _, fds, _, _ = socket.recv_fds(door, 1, 1, socket.MSG_CMSG_CLOEXEC)
+            # Not recv_fds, which has no heed of flags: no process of ours may inherit what arrives.
+            _, arrived, _, _ = door.recvmsg(1, socket.CMSG_LEN(_FD_BYTES), socket.MSG_CMSG_CLOEXEC)
             self._shut()
-            for fd in fds:
-                opened(socket.socket(fileno=fd), self.ask_to_end)
+            for _, _, fd in arrived:
+                opened(socket.socket(fileno=int.from_bytes(fd[:_FD_BYTES], sys.byteorder)), self.ask_to_end)
 
         self._door = door
         asyncio.get_running_loop().add_reader(door, ready)

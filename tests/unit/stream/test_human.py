@@ -15,6 +15,7 @@ from remit.base.events import (
     Assistant,
     CheckFinished,
     Event,
+    HostReached,
     Init,
     Notice,
     PermissionAsked,
@@ -161,6 +162,13 @@ def told(*events: Event, **settings: Any) -> list[str]:
             ["  todos: 2 of 3 done; now: c"],
         ),
         ([TodosUpdated(todos=[])], ["  todos: 0 of 0 done"]),
+        (
+            [
+                HostReached(tool_name="shell", tool_use_id="c", host="a.example", port=443, allowed=True),
+                HostReached(tool_name="shell", tool_use_id="c", host="b.example", port=80, allowed=False, reason="no"),
+            ],
+            ["  shell connects to a.example:443", "  refused shell b.example:80: no"],
+        ),
         ([CheckFinished(command="true", ok=True)], ["check passed: true"]),
         ([CheckFinished(command="false", ok=False, detail="exit 1")], ["check failed: false: exit 1"]),
         ([Notice(kind="repair", text="a torn line was dropped")], ["note: a torn line was dropped"]),
@@ -272,6 +280,7 @@ EVIL = "\x1b]0;pwned\x07\r\x9b2J\u202e\u2028\ud800\nsecond"
         ArtifactPublished(name=EVIL, bytes=1, sha256="0", media_type="m", path=EVIL),
         PlanUpdated(steps=[{"step": EVIL, "status": "in_progress"}], note=EVIL),
         TodosUpdated(todos=[{"content": EVIL, "status": "in_progress", "priority": EVIL}]),
+        HostReached(tool_name=EVIL, tool_use_id="c", host=EVIL, port=1, allowed=False, reason=EVIL),
         CheckFinished(command=EVIL, ok=False, detail=EVIL),
         Notice(kind="k", text=EVIL),
         result(

@@ -75,6 +75,21 @@ def test_layers(tmp_path: Path, have: Facilities, held: set[str], words: str) ->
     assert all(layer.how for layer in layers.values())
 
 
+@pytest.mark.parametrize(
+    ("have", "opens"),
+    [
+        (ALL, True),
+        (Facilities(user=True, net=True), True),
+        (lost("net"), False),
+        (Facilities(landlock=6, seccomp=True), False),
+        (Facilities(bubblewrap="/bin/bwrap"), False),
+        (Facilities(), False),
+    ],
+)
+def test_a_way_out_is_given_to_network_namespaces_of_our_own(tmp_path: Path, have: Facilities, opens: bool) -> None:
+    assert Sandbox(have, Grounds(workspace=str(tmp_path), private=str(tmp_path / "private"))).opens is opens
+
+
 def test_a_reason_is_told_where_nothing_can_be_hidden(tmp_path: Path) -> None:
     sandbox = Sandbox(lost("user", "EPERM"), Grounds(workspace=str(tmp_path), private=str(tmp_path / "p")))
     assert str(sandbox.layers()["secrets"]) == (
