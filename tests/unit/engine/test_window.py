@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fakes.engine import Desk, Talker, calls, model, says
+from fakes.engine import USAGE, Desk, Talker, calls, model, says
+from remit.base.calls import Call, Retained, done
 from remit.base.errors import BudgetSpent, ProviderFault
 from remit.base.events import CompactBoundary, Status
 from remit.base.limits import Limits
@@ -22,7 +23,7 @@ from remit.base.messages import (
     TextBlock,
     Usage,
 )
-from remit.base.records import Compacted, Pruned, Unanswered, UserSaid
+from remit.base.records import Answered, CallExpanded, CallSettled, Compacted, Pruned, Unanswered, UserSaid
 from remit.base.spec import Compaction, Price
 from remit.engine.prompt import COMPACT_PROMPT, OPENING_MARK
 from remit.engine.turn import Asker
@@ -393,6 +394,30 @@ def test_results_that_can_be_had_in_no_other_way_are_never_pruned() -> None:
     talk = Talk(answer, context_window=50_000)
     talk.go(60, "lamp " * 1000)
     assert talk.compacted and not talk.pruned
+
+
+@pytest.mark.parametrize("keep", [0, 600])
+@pytest.mark.parametrize("handles", [(), ("output-ls",), ("output-ls", "output-cat")])
+def test_what_is_shortened_says_where_it_is_kept(handles: tuple[str, ...], keep: int) -> None:
+    """A result whose parts, or which itself, the run keeps whole."""
+    desk = Desk("go")
+    desk.recorder.record(
+        Answered(1, "m", Message("assistant", (CallBlock("c1", "batch", "{}"),)), USAGE, "tool_use", 0.1)
+    )
+    parts = tuple(Call(f"t1.c1.b{n}", f"c1.b{n}", "ls", "{}", "c1") for n, _ in enumerate(handles, 1))
+    desk.recorder.record(CallExpanded("t1.c1", parts))
+    for part, handle in zip(parts, handles, strict=True):
+        output = Retained(handle, 9, 1, "")
+        desk.recorder.record(CallSettled(part.key, part.id, "ls", done({}), "x", parent="c1", output=output))
+    desk.recorder.record(CallSettled("t1.c1", "c1", "batch", done({}), "lamp " * 1000))
+    desk.recorder.record(Pruned(("c1",), 2000, 100, keep))
+    shown = desk.state.messages[-1].content[0]
+    assert isinstance(shown, ResultBlock)
+    where = {0: "", 1: "tool_output has it whole", 2: "tool_output has its longer parts whole"}[len(handles)]
+    assert where in shown.content and all(handle in shown.content for handle in handles)
+    assert ("call it again if it is needed" in shown.content) is (not handles and not keep)
+    assert len(shown.content) <= (keep or 200)
+    assert desk.book.read().messages == desk.state.messages
 
 
 # -- the prefix --------------------------------------------------------------------------------------

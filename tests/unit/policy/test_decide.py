@@ -713,3 +713,25 @@ def test_never_allows_is_never_wrong(
         assert decision.decide == "deny"
     if rules.never_allows(tool, EFFECTS[tool], nobody) is not None:
         assert decision.decide != "auto"
+
+
+# -- the tool that no rule is asked about ------------------------------------------------------------
+
+
+def test_what_calls_of_the_run_brought_is_shown_whatever_the_rules_say() -> None:
+    everything = one("deny", effect="state")
+    rules = rule_set(source(everything, kind="user"), source(everything))
+    kept = Resource("state", "outputs", Effect.STATE)
+    effects = frozenset({Effect.STATE})
+    decision = rules.decide("tool_output", effects, [kept])
+    assert (decision.decide, decision.rule.source) == ("auto", "floor")
+    assert rules.never_allows("tool_output", effects, lambda tool: False) is None
+    assert rules.decide("todo_write", effects, [kept]).decide == "deny"
+
+
+def test_it_is_excepted_for_nothing_else() -> None:
+    rules = rule_set(source(one("deny", path="a.txt")))
+    read = path("a.txt", Effect.READ)
+    kept = Resource("state", "outputs", Effect.STATE)
+    assert rules.decide("tool_output", frozenset({Effect.STATE}), [kept, read]).decide == "deny"
+    assert rules.decide("tool_output", frozenset({Effect.STATE}), []).decide == "deny"

@@ -291,6 +291,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ("DIR/events.jsonl", "The events, see remit-events(7)."),
     ("DIR/decisions.jsonl", "Every decision on a call, with the rule that made it."),
     ("DIR/artifacts/, DIR/artifacts.json", "The artifacts, and their list with sizes and digests."),
+    ("DIR/outputs/", "Long results of calls, whole, which tool_output reads. At most 256 MiB; the oldest go first."),
     ("DIR/calls/CALL/", "The copy that each call kept of the artifact it wrote, also of one that was replaced since."),
     ("DIR/earlier/RUN-ID/", "A run that lay here before, moved there whole when a new one took the directory."),
     ("DIR/lock", "Held while a process works on the run; it stays behind."),
