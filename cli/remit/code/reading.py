@@ -21,7 +21,7 @@ MAX_DEFINITIONS = 20_000
 MAX_REFERENCES = 200_000
 MAX_NAME = 200
 _GLOBALS = frozenset(["variable", "constant"])
-_BODIES = frozenset(["function", "method"])
+_BODIES = frozenset(["function", "method", "test"])
 
 Captures = dict[str, list["Node"]]
 
@@ -84,7 +84,10 @@ class Reading:
 
     def _definition(self, pattern: int, kind: str, captures: Captures) -> None:
         node = captures[f"definition.{kind}"][0]
-        at = captures["name"][0].start_byte if "name" in captures else node.start_byte
+        named = captures["name"][0] if "name" in captures else node
+        at = named.start_byte
+        if named.end_byte == at:
+            return
         known = self._definitions.get(at)
         if known is None or pattern < known[0]:
             extent = (node.start_byte, node.end_byte)
@@ -97,9 +100,10 @@ class Reading:
     def _write_definitions(self) -> list[tuple[int, int]]:
         """The definitions in the order of the file, each after what it lies in; their spans in bytes."""
         found = []
+        imported = Ranges(self._imported)
         for at, (pattern, kind, matched) in self._definitions.items():
             node = matched[f"definition.{kind}"][0]
-            if pattern != self._patterns[node.start_byte, node.end_byte]:
+            if pattern != self._patterns[node.start_byte, node.end_byte] or node.start_byte in imported:
                 continue
             captures = {**matched, **self._additions.get(at, {})}
             span = captures["span"][0] if "span" in captures else node
@@ -139,7 +143,8 @@ class Reading:
         if "doc" in captures:
             doc = self._text(captures["doc"][0])
         elif around is None or around.start < start:
-            doc = comment_above(self._lines, start - 1)
+            above = comment_above(self._lines, start - 1)
+            doc = "" if is_notice(above) else above
         return Definition(
             name=name,
             kind=kind,
@@ -164,6 +169,10 @@ class Reading:
     def _reference(self, pattern: int, kind: str, captures: Captures) -> None:
         node = captures["name"][0]
         at = node.start_byte
+        if node.end_byte == at:
+            return  # A parser that recovers puts in what is missing.
+        if "next" in captures and captures["next"][0].start_byte != node.end_byte:
+            return
         known = self._references.get(at)
         if known is not None and known[0] <= pattern:
             return

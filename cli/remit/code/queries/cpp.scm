@@ -103,7 +103,7 @@
 (qualified_identifier scope: (namespace_identifier) @qualifier name: (identifier) @name) @reference.use
 
 (using_declaration "namespace" @all (_) @module) @import
-(using_declaration (qualified_identifier scope: (_) @module name: (identifier) @name)) @import
+(using_declaration . "using" . (qualified_identifier scope: (_) @module name: (identifier) @name)) @import
 
 (parameter_declaration
   type: [(type_identifier) (qualified_identifier)] @type

@@ -79,7 +79,7 @@
 (macro_invocation macro: (identifier) @name) @reference.call
 (macro_invocation macro: (scoped_identifier path: (_)? @qualifier name: (identifier) @name)) @reference.call
 ; Arguments of macros are tokens; a name right before parentheses is a call.
-(token_tree (identifier) @name . (token_tree "(")) @reference.call
+(token_tree (identifier) @name . (token_tree "(") @next) @reference.call
 
 (impl_item trait: (type_identifier) @name) @reference.inherit
 (impl_item trait: (generic_type type: (type_identifier) @name)) @reference.inherit

@@ -82,6 +82,10 @@
 (assignment_expression
   left: (identifier) @name
   right: [(arrow_function) (function_expression) (generator_function)]) @definition.function
+(assignment_expression left: (identifier) @name right: (class)) @definition.class
+(return_statement (function_expression name: (identifier) @name) @definition.function)
+(return_statement (class name: (_) @name) @definition.class)
+(arguments (function_expression name: (identifier) @name) @definition.function)
 
 (variable_declarator name: (identifier) @local)
 (shorthand_property_identifier_pattern) @local
@@ -119,14 +123,14 @@
 (import_statement (import_clause (identifier) @default @alias) source: (string) @module) @import
 (import_statement (import_clause (namespace_import (identifier) @alias)) source: (string) @module) @import
 (import_statement
-  (import_clause (named_imports (import_specifier name: (_) @name !alias)))
+  (import_clause (named_imports (import_specifier name: _ @name !alias)))
   source: (string) @module) @import
 (import_statement
-  (import_clause (named_imports (import_specifier name: (_) @name alias: (_) @alias)))
+  (import_clause (named_imports (import_specifier name: _ @name alias: _ @alias)))
   source: (string) @module) @import
-(export_statement (export_clause (export_specifier name: (_) @name !alias)) source: (string) @module) @import
+(export_statement (export_clause (export_specifier name: _ @name !alias)) source: (string) @module) @import
 (export_statement
-  (export_clause (export_specifier name: (_) @name alias: (_) @alias))
+  (export_clause (export_specifier name: _ @name alias: _ @alias))
   source: (string) @module) @import
 (export_statement (namespace_export (_) @alias) source: (string) @module) @import
 (export_statement . "export" . "*" @all source: (string) @module) @import
