@@ -44,13 +44,22 @@ def confined(
     as_user: str = "self",
     bubblewrap: str = "",
     hosts: Sequence[str] = (),
+    setup: str = "",
     **wish: Any,
 ) -> Confined:
     """Run lines one after another. They see these variables: OUTSIDE, a directory that is none of their business,
     with a file `kept`; TCP, UDP, PID, UNIX of those outside; WORK, ART, OWN, SHARED. as_user: `self` or `nobody`.
     wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing. hosts: those that can
-    be connected to, where a server at the end says `come-through`, and leads from /moved to http://other.example/."""
-    asked = {"lines": dict(lines), "user": as_user, "wish": wish, "bubblewrap": bubblewrap, "hosts": list(hosts)}
+    be connected to, where a server at the end says `come-through`, and leads from /moved to http://other.example/.
+    setup: runs first, in the workspace, unconfined."""
+    asked = {
+        "lines": dict(lines),
+        "user": as_user,
+        "wish": wish,
+        "bubblewrap": bubblewrap,
+        "hosts": list(hosts),
+        "setup": setup,
+    }
     request = json.dumps(asked)
     # One at a time: each hides the sockets of the machine, those of the others among them, which come and go.
     with open(Path(tempfile.gettempdir()) / "remit-confined.lock", "w", encoding="utf-8") as lock:
@@ -183,6 +192,8 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
             fixed=(str(places["work"] / "rules.toml"),),
             shared=(str(places["shared"]),),
         )
+        if request["setup"]:
+            subprocess.run(["bash", "-c", request["setup"]], cwd=places["work"], check=True, capture_output=True)
         wish = msgspec.convert(request["wish"], Facilities) if request["wish"] else wished()
         sandbox = probe(grounds, WorkspaceSecrets(str(places["work"])), wish, request["bubblewrap"])
         ran = {}

@@ -78,6 +78,12 @@ class Confinement:
         """How the next command is confined. Raises Failure(command_failed)."""
         return None
 
+    def begin(self) -> None:
+        """A command is about to run."""
+
+    def end(self) -> None:
+        """It has ended, and with it all that it started."""
+
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         """The command line that runs `argv` in `directory`."""
         return argv
@@ -158,11 +164,14 @@ class ProcessGrant:
         """What was not started for a passing reason is started again: a launcher that died, or a secret
         that another command was moving."""
         for attempt in range(_TRIES):
+            self._confinement.begin()
             try:
                 return await self._once(argv, directory, identity, seconds, take)
             except NotStarted as problem:
                 if (problem.step, problem.number) not in _PASSING or attempt == _TRIES - 1:
                     raise _not_started(argv, problem) from None
+            finally:
+                self._confinement.end()
         raise AssertionError("the last try returns or raises")
 
     async def _once(

@@ -12,6 +12,7 @@ from remit.workspace.launcher_jail import MASK_FILE
 from remit.workspace.launcher_request import Attach, Jail, Landlock, Mounts
 from remit.workspace.process import Confinement
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
+from remit.workspace.sandbox_git import Repositories
 from remit.workspace.sandbox_rights import (
     DEVICES,
     LIMITS,
@@ -86,6 +87,7 @@ class Sandbox(Confinement):
         self.facilities = facilities
         self._grounds = grounds
         self._secrets = secrets
+        self._repositories = Repositories(secrets.git if secrets is not None else ())
         self._temp = os.path.join(grounds.private, _TEMP)
         self._homes = homes()
         for name, mode in ((_TEMP, 0o1777), (_MASKS, 0o700)):
@@ -136,11 +138,17 @@ class Sandbox(Confinement):
             seccomp=no_sockets() if facilities.seccomp else b"",
         )
 
+    def begin(self) -> None:
+        self._repositories.begin()
+
+    def end(self) -> None:
+        self._repositories.end()
+
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         if not self.facilities.bubblewrap:
             return argv
         masks = {mask.path: mask.folder for mask in self._masks() if os.path.lexists(mask.path)}
-        writable = {path: path for path in self._kept()} | dict.fromkeys(self._shared(), self._temp)
+        writable = {path: path for path in (*self._kept(), *self._held())} | dict.fromkeys(self._shared(), self._temp)
         options = bubblewrap_argv(
             self.facilities.bubblewrap,
             writable=writable,
@@ -175,11 +183,17 @@ class Sandbox(Confinement):
         given = (self._grounds.workspace, self._grounds.artifacts)
         return [os.path.realpath(path) for path in given if path and os.path.isdir(path)]
 
+    def _held(self) -> list[str]:
+        """Directories in what may be written that stay where they are."""
+        kept = self._kept()
+        return [path for path in self._repositories.held() if any(_within(path, place) for place in kept)]
+
     def _fixed(self) -> list[str]:
-        """What stays in sight but is not written: rules in the workspace, programs in what is replaced."""
+        """What stays in sight but is not written: rules in the workspace, what makes git run programs, and programs in
+        what is replaced."""
         kept, shared = self._kept(), self._shared()
         programs = [os.path.realpath(path) for path in os.environ.get("PATH", "").split(":") if os.path.isabs(path)]
-        rules = [os.path.realpath(path) for path in self._grounds.fixed]
+        rules = [os.path.realpath(path) for path in self._grounds.fixed] + self._repositories.fixed()
         wanted = [path for path in rules if any(_within(path, place) for place in kept)]
         wanted += [
             path
@@ -199,13 +213,12 @@ class Sandbox(Confinement):
         return outermost([*inside, *(mask for mask in seen if mask.path not in known)], kept)
 
     def _mounts(self) -> Mounts:
-        kept, shared, fixed = self._kept(), self._shared(), self._fixed()
-        trees = (
-            [(path, False) for path in kept] + [(self._temp, False)] * len(shared) + [(path, True) for path in fixed]
-        )
+        kept, held, shared, fixed = self._kept(), self._held(), self._shared(), self._fixed()
+        trees = [(path, False) for path in (*kept, *held)] + [(self._temp, False)] * len(shared)
+        trees += [(path, True) for path in fixed]
         attach = [
             Attach(target=target, mask="", tree=index, identity=None)
-            for index, target in enumerate((*kept, *shared, *fixed))
+            for index, target in enumerate((*kept, *held, *shared, *fixed))
             if target != "/"
         ]
         folders: list[tuple[str, list[str]]] = [(_FOLDER, [])]
@@ -241,6 +254,7 @@ class Sandbox(Confinement):
 
         if self._secrets is not None:
             self._secrets.close()
+        self._repositories.close()
         shutil.rmtree(self._grounds.private, ignore_errors=True)
 
 

@@ -165,7 +165,7 @@ class WorkspaceSecrets:
     """The credential files of a workspace, found once and held on to, so that moving one does not uncover it.
 
     hides: whether a workspace-relative name is one that no tool may read. whole: False when there was
-    more than is looked at or held.
+    more than is looked at or held. git: all that is called `.git`, absolute.
     """
 
     def __init__(self, workspace: str, hides: Callable[[str], bool] = hidden) -> None:
@@ -174,6 +174,7 @@ class WorkspaceSecrets:
         self._held: dict[tuple[int, int], tuple[int, bool]] = {}
         self._left = MAX_ENTRIES
         self.whole = True
+        self.git: list[str] = []
         self._search()
 
     def __len__(self) -> int:
@@ -208,6 +209,8 @@ class WorkspaceSecrets:
                         self.whole = False
                         return
                     name = f"{below}/{entry.name}" if below else entry.name
+                    if entry.name == ".git":
+                        self.git.append(entry.path)
                     if self._hidden(name, entry):
                         self._hold(entry.path)
                     elif entry.is_dir(follow_symlinks=False) and entry.name not in _WITHOUT_SECRETS:
