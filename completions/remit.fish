@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -119,6 +119,7 @@ complete -c remit -n '__remit_in run' -l fallback-model -x -a '(__remit_models)'
 complete -c remit -n '__remit_in run' -l effort -x -a 'off low medium high max' -d 'How much the model should think. Default: as it does by itself.'
 complete -c remit -n '__remit_in run' -l image -r -F -d 'A picture to show with the prompt: PNG, JPEG, GIF or WebP.'
 complete -c remit -n '__remit_in run' -l output-format -x -a 'text json stream-json' -d 'What stdout carries.'
+complete -c remit -n '__remit_in run' -l input-format -x -a 'text stream-json' -d 'stream-json: prompts and control come as JSON lines on stdin.'
 complete -c remit -n '__remit_in run' -s i -l input -x -d 'An input of the task.'
 complete -c remit -n '__remit_in run' -l prompt-file -r -F -d 'File of the prompt; - reads stdin.'
 complete -c remit -n '__remit_in run' -l stdin -d 'Read stdin to its end, or never.'

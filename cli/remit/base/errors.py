@@ -214,8 +214,12 @@ class Refused(RemitError):
     verdict = Verdict.REFUSED
 
 
+INTERRUPTED = "interrupted"
+"""Kind of a Stopped that ends one prompt, and not the session."""
+
+
 class Stopped(RemitError):
-    """A signal or a closed stdout ended the run. `exit_code` is 130, 141 or 143."""
+    """A signal, a client or a closed stdout ended the run. `exit_code` is 130, 141 or 143."""
 
     verdict = Verdict.STOPPED
 

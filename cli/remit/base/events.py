@@ -125,10 +125,40 @@ class ModelFallback(_Line, kw_only=True, tag_field="type", tag="system"):
 
 
 class Status(_Line, kw_only=True, tag_field="type", tag="system"):
-    """What takes a while. status: `compacting`, null when it is over."""
+    """What takes a while. status: `compacting`, null when it is over. permissionMode: the one that holds from here
+    on, where a client changed it."""
 
     subtype: Literal["status"] = "status"
-    status: str | None
+    status: str | None = None
+    permissionMode: str = ""
+
+
+class SessionState(_Line, kw_only=True, tag_field="type", tag="system"):
+    """For a client that drives the session: `running` from its first prompt, `requires_action` while it is asked
+    something, `idle` once nothing is left to do."""
+
+    subtype: Literal["session_state_changed"] = "session_state_changed"
+    state: Literal["running", "idle", "requires_action"]
+
+
+class ControlRequest(_Line, kw_only=True, tag_field="type", tag="control_request"):
+    """A question to the client. request: its `subtype` (can_use_tool, hook_callback, mcp_message) and fields."""
+
+    request_id: str
+    request: dict[str, Any]
+
+
+class ControlResponse(_Line, kw_only=True, tag_field="type", tag="control_response"):
+    """The answer to a control request of the client. response: `subtype` (success, error), `request_id`, and
+    `response` or `error`."""
+
+    response: dict[str, Any]
+
+
+class ControlCancel(_Line, kw_only=True, tag_field="type", tag="control_cancel_request"):
+    """No answer to this question is wanted any more."""
+
+    request_id: str
 
 
 class CompactBoundary(_Line, kw_only=True, tag_field="type", tag="system"):
@@ -249,6 +279,10 @@ Event = (
     | ApiRetry
     | ModelFallback
     | Status
+    | SessionState
+    | ControlRequest
+    | ControlResponse
+    | ControlCancel
     | CompactBoundary
     | HostReached
     | ArtifactPublished
@@ -268,6 +302,10 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     ApiRetry,
     ModelFallback,
     Status,
+    SessionState,
+    ControlRequest,
+    ControlResponse,
+    ControlCancel,
     CompactBoundary,
     HostReached,
     ArtifactPublished,

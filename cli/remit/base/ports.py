@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from remit.base.calls import Decision, Retained, RuleRef
+from remit.base.calls import Call, Decision, Retained, RuleRef
 from remit.base.events import Event
 from remit.base.messages import Part, Request
 from remit.base.records import Record
@@ -112,6 +112,24 @@ class Approvals(Protocol):
 
     def why_not(self, tool: str, resources: Sequence[Resource]) -> str:
         """Why the last call of this tool was not answered, or ""; for the one who reads the refusal."""
+        ...
+
+
+class ClientWord(msgspec.Struct, frozen=True):
+    """What a client program says of a call that the rules ask about. arguments: JSON text that replaces those of
+    the model, None: as they are. message: for the model, why it is refused. interrupt: end the prompt as well."""
+
+    allow: bool
+    message: str = ""
+    arguments: str | None = None
+    interrupt: bool = False
+
+
+class Client(Protocol):
+    """A program that drives the session and can be asked."""
+
+    async def may_use(self, call: Call, decision: Decision) -> ClientWord:
+        """Whether the call may be made. Never raises: no answer is a refusal that says so."""
         ...
 
 

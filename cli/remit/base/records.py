@@ -129,6 +129,15 @@ class CallExpanded(msgspec.Struct, frozen=True, tag="call_expanded"):
     calls: tuple[Call, ...]
 
 
+class CallChanged(msgspec.Struct, frozen=True, tag="call_changed"):
+    """Another input was put in the place of the model's, by `who`: a client or a hook. It is checked as a new call
+    would be."""
+
+    key: str
+    arguments: str
+    who: str
+
+
 class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
     """On disk before the effect begins."""
 
@@ -228,6 +237,7 @@ Record = (
     | Unanswered
     | Compacted
     | Pruned
+    | CallChanged
     | CallChecked
     | CallExpanded
     | CallStarted

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import uuid
 from collections.abc import Callable, Mapping
 from types import FrameType
 
@@ -19,7 +20,7 @@ from remit.stream.human import Human, wants_color
 from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
 from remit.wiring import Listeners, ReadyRun
 
-STDOUT, STDERR = 1, 2
+STDIN, STDOUT, STDERR = 0, 1, 2
 
 SIGNALS = {signal.SIGINT: SIGINT_EXIT, signal.SIGTERM: SIGTERM_EXIT, signal.SIGHUP: SIGHUP_EXIT}
 
@@ -81,15 +82,18 @@ def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str],
     return Listeners([by_format[output_format]()], [human])
 
 
-def drive(ready: ReadyRun, watch: Watch) -> int:
+def drive(ready: ReadyRun, watch: Watch, client_seconds: float | None = None) -> int:
     """Run to the end and return the exit code. The process is expected to end with it: the loop's
-    threads, one of which may be stuck, are not waited for."""
+    threads, one of which may be stuck, are not waited for. client_seconds: None, or a client drives the run by
+    lines on stdin, and this long its answers are waited for."""
     # All there is by now lasts as long as the run, so that no collection needs to look through it again.
     # From here on garbage is found early: the cycles that a request leaves behind hold its whole body.
     gc.freeze()
     gc.set_threshold(700, 10, 10)
     loop = asyncio.new_event_loop()
     try:
+        if client_seconds is not None:
+            return loop.run_until_complete(_drive_for_client(ready, watch, loop, client_seconds))
         return loop.run_until_complete(_drive(ready, watch, loop))
     finally:
         ready.close()
@@ -100,6 +104,15 @@ async def _drive(ready: ReadyRun, watch: Watch, loop: asyncio.AbstractEventLoop)
     result = await ready.run.go()
     ready.leave_status(result)
     return result.exit_code
+
+
+async def _drive_for_client(
+    ready: ReadyRun, watch: Watch, loop: asyncio.AbstractEventLoop, client_seconds: float
+) -> int:
+    from remit.wiring.driven import Manner, serve
+
+    watch.attach(ready.run, loop)
+    return await serve(ready, STDIN, lambda: str(uuid.uuid4()), Manner(answer_seconds=client_seconds))
 
 
 def catch_signals(watch: Watch) -> None:

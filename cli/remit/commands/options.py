@@ -71,6 +71,10 @@ OnDeny = Annotated[
     Literal["continue", "fail"] | None,
     typer.Option("--on-deny", help="A refused call: go on, or end the run with exit code 4."),
 ]
+InputFormat = Annotated[
+    Literal["text", "stream-json"],
+    typer.Option("--input-format", help="stream-json: prompts and control come as JSON lines on stdin."),
+]
 OutputFormat = Annotated[Format, typer.Option("--output-format", help="What stdout carries.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr, only what went wrong.")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from remit.base.errors import EXIT_MEANINGS, exit_word
+from remit.base.errors import EXIT_MEANINGS, UsageFault, exit_word
 from remit.commands import options
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def run(
     effort: options.Effort = None,
     images: options.Images = None,
     output_format: options.OutputFormat = "text",
+    input_format: options.InputFormat = "text",
     inputs: Annotated[
         list[str] | None, typer.Option("--input", "-i", metavar="KEY=VALUE", help="An input of the task.")
     ] = None,
@@ -74,6 +75,10 @@ def run(
     limits = options.limits(locals())
     from remit.config.resolve import RunFlags
 
+    driven = input_format == "stream-json"
+    if driven:
+        hold_driven(output_format, stdin, prompt, prompt_file)
+
     flags = RunFlags(
         task=task,
         prompt=prompt,
@@ -94,8 +99,23 @@ def run(
         effort=effort,
         images=tuple(images or ()),
         no_rtk=no_rtk,
+        driven=driven,
     )
     _start(flags, example, out, record, output_format, quiet)
+
+
+def hold_driven(output_format: str, stdin: bool | None, *prompts: str | None) -> None:
+    """A client program needs both directions. Raises UsageFault."""
+    if output_format != "stream-json":
+        raise UsageFault(
+            "a client that sends JSON lines reads JSON lines",
+            where="--input-format",
+            hint="add --output-format stream-json",
+        )
+    if stdin is not None or "-" in prompts:
+        raise UsageFault(
+            "stdin carries the lines of the client, so that no prompt is read there", where="--input-format"
+        )
 
 
 def _start(
@@ -129,5 +149,5 @@ def _start(
     spec = wiring.with_memory(with_command(spec, flags, here), settings)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
     watch.begin()
-    ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ), record=record)
-    leave(drive(ready, watch))
+    ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ, client=flags.driven), record=record)
+    leave(drive(ready, watch, settings.client_seconds if flags.driven else None))

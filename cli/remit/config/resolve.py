@@ -52,7 +52,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     prompt, prompt_file: `-` is standard input. inputs: `KEY=VALUE`. tools: names, each alone or as
     `NAME=auto|ask|deny`, or several with commas; an empty one offers no tools. limits: by name of the
     limit, as written. stdin: `--stdin` / `--no-stdin`. fallback_models: instead of the task's. images:
-    files, shown with the prompt. no_rtk: the output of commands is not filtered."""
+    files, shown with the prompt. no_rtk: the output of commands is not filtered. driven: a client sends prompts on
+    standard input, so that none need be there yet."""
 
     task: str | None = None
     prompt: str | None = None
@@ -73,6 +74,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     effort: Effort | None = None
     images: tuple[str, ...] = ()
     no_rtk: bool = False
+    driven: bool = False
 
 
 def build_spec(
@@ -205,6 +207,8 @@ class _Resolve:
         rule = task.stdin if task else "optional"
         if self._flags.stdin is False and rule == "required":
             self._fault("the task requires standard input", "--no-stdin", "leave --no-stdin out")
+        if self._flags.driven:
+            return "never"
         if self._flags.stdin is False and prompt is None:
             self._fault("there is no prompt", "--no-stdin", _PROMPT_WAYS)
         if self._flags.stdin is False:
@@ -221,6 +225,8 @@ class _Resolve:
         prompt: str | None,
         read_stdin: Callable[[StdinWish], StdinRead],
     ) -> RunSpec:
+        if self._flags.driven:
+            return msgspec.structs.replace(spec, prompt=prompt or "")
         stdin = read_stdin(wish)
         data = decode(stdin.data, "stdin", _NO_TEXT)
         if faults := _nul_faults(data, "stdin"):

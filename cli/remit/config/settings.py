@@ -69,6 +69,12 @@ class CodeKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     cache: bool | UnsetType = UNSET
 
 
+class ClientKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[client]`: how long a client program that is asked something may take to answer."""
+
+    answer_seconds: Seconds | UnsetType = UNSET
+
+
 class PriceKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[prices."provider/model"]`: US dollars per million tokens."""
 
@@ -91,6 +97,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     sandbox: SandboxKeys = SandboxKeys()
     shell: ShellKeys = ShellKeys()
     code: CodeKeys = CodeKeys()
+    client: ClientKeys = ClientKeys()
     prices: dict[str, PriceKeys] = {}
 
 
@@ -124,6 +131,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: SandboxMode = "auto"
     output_filter: bool = True
     code_cache: bool = True
+    client_seconds: float = 300.0
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
@@ -159,6 +167,7 @@ _FIELDS = {
     "sandbox.mode": "sandbox",
     "shell.output_filter": "output_filter",
     "code.cache": "code_cache",
+    "client.answer_seconds": "client_seconds",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -170,6 +179,7 @@ _VARIABLES: dict[str, tuple[str, Any, str]] = {
     "python_worker": ("REMIT_PYTHON_WORKER", str, ""),
     "net.fetch_allowed_ports": ("REMIT_FETCH_ALLOWED_PORTS", tuple[Port, ...], "ports separated by commas"),
     "retry.seconds": ("REMIT_RETRY_SECONDS", Seconds, "a number of seconds"),
+    "client.answer_seconds": ("REMIT_CLIENT_SECONDS", Seconds, "a number of seconds"),
     "sandbox.mode": ("REMIT_SANDBOX", SandboxMode, "required, auto or off"),
 }
 """By dotted name: the variable, the type of its value, and that in words."""
@@ -228,6 +238,7 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "sandbox.mode": keys.sandbox.mode,
         "shell.output_filter": keys.shell.output_filter,
         "code.cache": keys.code.cache,
+        "client.answer_seconds": keys.client.answer_seconds,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import msgspec
 
 from remit.base.calls import Call, Decision, Outcome, RuleRef, err
-from remit.base.errors import BudgetSpent, ErrorCode, Failure, Refused, RemitError
+from remit.base.errors import INTERRUPTED, SIGINT_EXIT, BudgetSpent, ErrorCode, Failure, Refused, RemitError, Stopped
 from remit.base.events import ApprovalUsed, Notice, PermissionAsked, PermissionDenied
-from remit.base.ports import Approval, Approvals, Outputs, Policy, World
-from remit.base.records import CallChecked, CallExpanded, CallSettled, CallsPending, CallStarted, Noted
+from remit.base.ports import Approval, Approvals, Client, ClientWord, Outputs, Policy, World
+from remit.base.records import CallChanged, CallChecked, CallExpanded, CallSettled, CallsPending, CallStarted, Noted
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.engine.context import CallContext
@@ -26,6 +26,9 @@ from remit.engine.showing import Clip
 from remit.tools.contract import Part, Tool
 
 MAX_PARALLEL = 8
+CLIENT = "client"
+"""Who answered an ask, in the journal."""
+
 MIN_RESULT_BYTES = 1000
 MAX_RESULT_BYTES = 1 << 30
 
@@ -112,6 +115,8 @@ class Dispatch:
         self._hands = hands
         self._recorder = recorder
         self._slots = asyncio.Semaphore(MAX_PARALLEL)
+        self.client: Client | None = None
+        """Who is asked where no approvals file answers."""
 
     async def perform(self, calls: Sequence[Call]) -> None:
         """Take the calls of one turn to their outcomes. Raises Refused when the run has to stop on
@@ -120,6 +125,7 @@ class Dispatch:
         rounds = Rounds(self._recorder.state.history)
         for call in calls:
             checked += self._take(call, rounds, len(checked))
+        checked = await self._ask_client(checked)
         self._stop_on_ask(checked)
         self._stop_on_refusal(checked)
         await self._execute(checked)
@@ -145,11 +151,13 @@ class Dispatch:
 
     def _take(self, call: Call, rounds: Rounds, ahead: int) -> Iterator[Checked]:
         """The call, after those of its parts that have no outcome. ahead: calls of the turn before it."""
-        whole = self._afforded(call, ahead, lambda: self._check(call, rounds))
+        yield from self._expand(self._afforded(call, ahead, lambda: self._check(call, rounds)), ahead)
+
+    def _expand(self, whole: Checked, ahead: int) -> Iterator[Checked]:
         if whole.tool is not None and whole.outcome is None and whole.asked is None:
             parts = whole.tool.expand(whole.params)
             whole.joined = bool(parts)
-            for each, part in self._parts(call, parts):
+            for each, part in self._parts(whole.call, parts):
                 ahead += 1
                 yield self._afforded(each, ahead, partial(self._check_part, each, part))
         yield whole
@@ -257,7 +265,7 @@ class Dispatch:
         approval = self._approval(checked)
         if approval is not None:
             self._approved(checked, decision, approval)
-        elif self._spec.on_ask == "stop":
+        elif self.client is not None or self._spec.on_ask == "stop":
             checked.asked = decision
         else:
             checked.outcome = self._denied(checked, decision, ErrorCode.APPROVAL_REQUIRED)
@@ -371,6 +379,46 @@ class Dispatch:
             if each.refused and each.outcome is not None:
                 self._settle(each, each.outcome, 0.0, MAX_RESULT_BYTES)
                 raise _refused(each.outcome)
+
+    # -- the client ----------------------------------------------------------------------------
+
+    async def _ask_client(self, checked: list[Checked]) -> list[Checked]:
+        """Have the client answer what nobody else did, all its questions open at once; then those calls with their
+        parts. Raises Stopped when it wants the prompt to end."""
+        client = self.client
+        asked = [each for each in checked if each.asked is not None]
+        if client is None or not asked:
+            return checked
+        words = await asyncio.gather(*(client.may_use(each.call, each.asked) for each in asked if each.asked))
+        for each, word in zip(asked, words, strict=True):
+            self._heed(each, word)
+        for each, word in zip(asked, words, strict=True):
+            if word.interrupt and each.outcome is not None:
+                self._settle(each, each.outcome, 0.0, MAX_RESULT_BYTES)
+                raise Stopped("interrupted by the client", SIGINT_EXIT, kind=INTERRUPTED)
+        settled = {id(each) for each in asked}
+        expanded = (self._expand(each, len(checked)) if id(each) in settled else (each,) for each in checked)
+        return await self._ask_client([each for parts in expanded for each in parts])
+
+    def _heed(self, checked: Checked, word: ClientWord) -> None:
+        """Do as the client says. Changed arguments make another call, which the rules see again."""
+        decision, checked.asked = checked.asked, None
+        assert decision is not None
+        if word.allow and word.arguments is not None and checked.tool is not None:
+            self._recorder.record(CallChanged(checked.call.key, word.arguments, CLIENT))
+            changed = msgspec.structs.replace(checked.call, arguments=word.arguments)
+            again = self._judge(changed, checked.tool)
+            for name in checked.__struct_fields__:
+                setattr(checked, name, getattr(again, name))
+            if checked.asked is None:
+                return
+            decision, checked.asked = checked.asked, None
+        if word.allow:
+            checked.approved = decision.rule
+            self._note_check(checked, True, decision, CLIENT)
+            return
+        self._refuse(checked, decision, word.message, CLIENT)
+        checked.outcome = err(ErrorCode.DENIED, word.message)
 
     # -- execute -------------------------------------------------------------------------------
 

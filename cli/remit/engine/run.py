@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from remit.base.calls import Outcome, err
-from remit.base.errors import ErrorCode, ProviderFault, RemitError
+from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, RemitError, Stopped
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, Recorded
 from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
@@ -60,6 +60,7 @@ class Run:
         self.mail: Mail = NoMail()
         """What comes in while a prompt is under way."""
         self.results = 0
+        self.on_stop: Callable[[], None] = lambda: None
         self._began = recorder.clock.monotonic()
         self._before = recorder.state.elapsed - recorder.state.began.elapsed
         self._task: asyncio.Task[None] | None = None
@@ -71,6 +72,7 @@ class Run:
         self._stop = self._stop or reason
         if self._task is not None:
             self._task.cancel()
+        self.on_stop()
 
     def interrupt(self, reason: RemitError) -> bool:
         """End the prompt under way, from within the loop; others may follow. False where there is none."""
@@ -79,6 +81,11 @@ class Run:
         self._interrupt = reason
         self._task.cancel()
         return True
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the spec has a prompt that was not said yet."""
+        return bool(self._spec.prompt) and not self._recorder.state.user_turns
 
     @property
     def stopped(self) -> RemitError | None:
@@ -110,7 +117,7 @@ class Run:
             self._began, self._before, self._interrupt = self._recorder.clock.monotonic(), 0.0, None
         self._task = asyncio.create_task(self._work(said))
         error = await self._outcome(self._task)
-        if error is not None and error is self._interrupt:
+        if isinstance(error, Stopped) and error.kind == INTERRUPTED:
             self._settle_rest()
         return self._end(self._verified(error))
 
@@ -212,12 +219,12 @@ class Run:
 
     def _settle_rest(self) -> None:
         """Calls that are left when a prompt is given up: none of them runs later."""
-        for key, opened in list(self._recorder.state.open.items()):
+        for opened in list(self._recorder.state.unsettled()):
             call = opened.call
             what = "was interrupted; whether it took effect is unknown" if opened.started else "was not run"
             code = ErrorCode.INTERRUPTED if opened.started else ErrorCode.CANCELLED
             outcome: Outcome = err(code, f"{call.tool} {what}: the prompt was interrupted")
-            settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model())
+            settled = CallSettled(call.key, call.id, call.tool, outcome, outcome.for_model(), parent=call.parent)
             self._recorder.settle(settled, sync=True)
 
     def _take_mail(self) -> None:

@@ -12,15 +12,22 @@ from remit.engine.run import Run
 
 
 class Session:
-    """Gives a run its prompts as they come. first: whether the spec has one, or an earlier process left one unfinished.
-    ended: told of each result."""
+    """Gives a run its prompts as they come. first: whether it has one of its own. began, ended: told of each prompt
+    and result."""
 
     def __init__(
-        self, run: Run, inbox: Inbox, *, first: bool, ended: Callable[[Result], None] = lambda _: None
+        self,
+        run: Run,
+        inbox: Inbox,
+        *,
+        first: bool,
+        began: Callable[[], None] = lambda: None,
+        ended: Callable[[Result], None] = lambda _: None,
     ) -> None:
         self._run = run
         self._inbox = inbox
         self._first = first
+        self._began = began
         self._ended = ended
         self._waiting: asyncio.Task[UserSaid | None] | None = None
         run.mail = inbox
@@ -30,9 +37,9 @@ class Session:
         last: Result | None = None
         try:
             if self._first:
-                last = self._took(await self._run.prompt())
+                last = await self._prompt(None)
             while self._run.stopped is None and (said := await self._next()) is not None:
-                last = self._took(await self._run.prompt(said))
+                last = await self._prompt(said)
         finally:
             await self._run.close()
         return last
@@ -42,7 +49,9 @@ class Session:
         if self._waiting is not None:
             self._waiting.cancel()
 
-    def _took(self, result: Result) -> Result:
+    async def _prompt(self, said: UserSaid | None) -> Result:
+        self._began()
+        result = await self._run.prompt(said)
         self._ended(result)
         return result
 

@@ -19,6 +19,7 @@ from remit.base.records import (
     REPORT,
     Answered,
     ArtifactWritten,
+    CallChanged,
     CallChecked,
     CallExpanded,
     CallSettled,
@@ -210,6 +211,14 @@ class State:
         self.messages[:] = [_pruned(message, tools, self.outputs, record.keep_bytes) for message in self.messages]
         self.counts["pruned"] += len(gone)
         self._forget_measure()
+
+    @apply.register(CallChanged)
+    def _(self, record: CallChanged) -> None:
+        opened = self.opened(record.key)
+        if opened is not None:
+            opened.call = msgspec.structs.replace(opened.call, arguments=record.arguments)
+            if record.key in self._calls:
+                self._calls[record.key] = opened.call
 
     @apply.register(CallChecked)
     def _(self, record: CallChecked) -> None:

@@ -20,6 +20,9 @@ from remit.base.events import (
     Assistant,
     CheckFinished,
     CompactBoundary,
+    ControlCancel,
+    ControlRequest,
+    ControlResponse,
     Event,
     HostReached,
     Init,
@@ -29,6 +32,7 @@ from remit.base.events import (
     PermissionDenied,
     PlanUpdated,
     Result,
+    SessionState,
     Status,
     TodosUpdated,
     User,
@@ -48,6 +52,10 @@ _TOLD_ALREADY = frozenset({"denied", "approval_required"})
 def wants_color(environ: Mapping[str, str], terminal: bool) -> bool:
     """Whether to colour: only a terminal, and not with NO_COLOR or TERM=dumb."""
     return terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def _nothing(event: Event) -> Iterator[str]:
+    return iter(())
 
 
 class Human:
@@ -77,6 +85,11 @@ class Human:
             CheckFinished: self._check,
             Notice: self._notice,
             Result: self._result,
+            ControlRequest: self._question,
+            # For the client, who sees them.
+            SessionState: _nothing,
+            ControlResponse: _nothing,
+            ControlCancel: _nothing,
         }
 
     def on_event(self, event: Event, line: bytes) -> None:
@@ -119,6 +132,11 @@ class Human:
         # Two calls alike need two entries: each is good for one use.
         self._approvals.append(event.approval)
         yield self._style("warn", _line(f"  {event.tool_name} {event.resource} needs an approval: {_why(event)}"))
+
+    def _question(self, event: ControlRequest) -> Iterator[str]:
+        name = event.request.get("tool_name")
+        if name:
+            yield _line(f"  the client is asked about {name}")
 
     def _approval(self, event: ApprovalUsed) -> Iterator[str]:
         word = "allowed" if event.allowed else "denied"

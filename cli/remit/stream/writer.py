@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import EnvironmentFault, RemitError, Stopped
-from remit.base.events import Event, Result, User
+from remit.base.events import Event, Result, Status, User
 from remit.base.text import scrub, scrub_tree, visible
 from remit.store.durable import environment_fault
 from remit.store.projections import LineFile
@@ -24,6 +24,7 @@ _AWKWARD = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 # Fields that clients of this wire test for presence: left out while they say nothing.
 LEFT_OUT: dict[type, dict[str, Any]] = {
     Result: {"result": None, "structured_output": None, "errors": [], "user_message_uuids": []},
+    Status: {"permissionMode": ""},
     User: {"tool_use_result": None, "tool_result_meta": [], "isSynthetic": False},
 }
 

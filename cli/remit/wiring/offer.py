@@ -61,13 +61,14 @@ def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
     return load_answers(spec.approvals, names, now=lambda: datetime.now(UTC), uses=uses)
 
 
-def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None) -> Offer:
-    """The ticked tools that could ever run, and those of the harness that this run needs."""
+def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, *, client: bool = False) -> Offer:
+    """The ticked tools that could ever run, and those of the harness that this run needs. client: whether a program
+    that drives the run may be asked."""
     tools: dict[str, Tool] = {}
     withheld: dict[str, RuleRef] = {}
     for name in _wanted(spec):
         tool = registry.load(name)
-        rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals))
+        rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
         missing = _missing(tool, spec)
         if missing:
             withheld[name] = RuleRef("none", "", missing)
@@ -123,9 +124,9 @@ def _no_pictures(spec: RunSpec) -> str:
     return missing_pictures()
 
 
-def _answerable(spec: RunSpec, approvals: Answers | None) -> Callable[[str], bool]:
-    """Whether an ask could be answered: by an entry, or later, when the run stops on it."""
-    if spec.on_ask == "stop":
+def _answerable(spec: RunSpec, approvals: Answers | None, client: bool) -> Callable[[str], bool]:
+    """Whether an ask could be answered: by an entry, by a client, or later, when the run stops on it."""
+    if client or spec.on_ask == "stop":
         return lambda tool: True
     return approvals.answerable if approvals is not None else lambda tool: False
 

@@ -28,7 +28,7 @@ class Ports(msgspec.Struct, frozen=True):
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
     the guarded client of fetch tools from the allowed ports. resolver, connector: those of net.dial that the
     proxy of commands goes by, None: the system's. followers: hear of every journaled record, before
-    anything else does."""
+    anything else does. client: a program drives the run, and answers what the rules ask."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -38,6 +38,7 @@ class Ports(msgspec.Struct, frozen=True):
     resolver: Any = None
     connector: Any = None
     followers: tuple[Callable[[Record], None], ...] = ()
+    client: bool = False
 
 
 class Listeners(msgspec.Struct, frozen=True):

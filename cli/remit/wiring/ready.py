@@ -55,6 +55,8 @@ class ReadyRun(msgspec.Struct):
     run: Run
     directory: RunDir
     closers: list[Callable[[], None]]
+    recorder: Recorder
+    dispatch: Dispatch
 
     def leave_status(self, result: Result) -> None:
         """Let `run.json` say how the run ended, also where the journal could not take its last record."""
@@ -201,7 +203,7 @@ def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | No
     approvals = load_approvals(spec, settings)
     guard = KeyGuard()
     models = open_models(spec, settings.config_dir, ports.environ, guard)
-    offer, root = offer_tools(spec, policy, approvals), Root(spec.workspace)
+    offer, root = offer_tools(spec, policy, approvals, client=ports.client), Root(spec.workspace)
     course = Course()
     if record is not None:
         from remit.wiring.recorded import recorded
@@ -306,7 +308,8 @@ def _ready(
     course.attach(run, recorder)
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
     closers += [parts.leavings.close, parts.confined.close, hands.close]
-    return ReadyRun(run, directory, [*closers, parts.root.close] if parts.root is not None else closers)
+    closers += [parts.root.close] if parts.root is not None else []
+    return ReadyRun(run, directory, closers, recorder, dispatch)
 
 
 def _check_runner(spec: RunSpec, dispatch: Dispatch, used: Callable[[Tool], Tool]) -> Callable[[Call], Any]:

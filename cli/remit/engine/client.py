@@ -1,0 +1,183 @@
+"""The client program that drives a session: what it asks of us, and what we ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from remit.base.calls import Call, Decision
+from remit.base.errors import INTERRUPTED, SIGINT_EXIT, RemitError, Stopped
+from remit.base.events import ControlCancel, ControlRequest, ControlResponse, Event, SessionState
+from remit.base.ports import ClientWord
+from remit.base.records import UserSaid
+from remit.engine.answer import wire_input
+from remit.engine.inbox import Inbox
+from remit.engine.recorder import Recorder
+from remit.engine.run import Run
+
+Reply = dict[str, Any]
+Control = Callable[[Mapping[str, Any]], Awaitable[Reply]]
+
+
+class ControlFault(Exception):
+    """A control request that is refused. code: a word for programs, or ""."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class NoAnswer(Exception):
+    """The client did not answer, or with an error: the text says which."""
+
+
+class Client:
+    """Both directions of control. answer_seconds: how long an answer is waited for."""
+
+    def __init__(
+        self,
+        run: Run,
+        inbox: Inbox,
+        recorder: Recorder,
+        new_id: Callable[[], str],
+        *,
+        answer_seconds: float,
+    ) -> None:
+        self._run = run
+        self._inbox = inbox
+        self._recorder = recorder
+        self._new_id = new_id
+        self._answer_seconds = answer_seconds
+        self._controls: dict[str, Control] = {"interrupt": self._interrupt}
+        self._asked: dict[str, asyncio.Future[Reply]] = {}
+        self._serving: set[asyncio.Task[None]] = set()
+        self._gone = False
+
+    def also_serve(self, controls: Mapping[str, Control]) -> None:
+        """Serve further requests, by subtype; each gets the request's fields and gives the answer's, or raises
+        ControlFault."""
+        self._controls |= controls
+
+    # -- what comes in -------------------------------------------------------------------------
+
+    def say(self, said: UserSaid) -> None:
+        """A prompt, or what joins the one under way."""
+        self._inbox.put(said)
+
+    def serve(self, request_id: str, subtype: str, fields: Mapping[str, Any]) -> None:
+        """Answer a request of the client, in a task of its own: an interrupt waits for nothing."""
+        task = asyncio.get_running_loop().create_task(self._serve(request_id, subtype, fields))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    def take_reply(self, request_id: str, response: Reply, error: str) -> None:
+        """The client's answer; one that nobody waits for is passed over."""
+        waiting = self._asked.pop(request_id, None)
+        if waiting is None or waiting.done():
+            return
+        if error:
+            waiting.set_exception(NoAnswer(error))
+        else:
+            waiting.set_result(response)
+
+    def withdraw(self, request_id: str) -> None:
+        """The client will not answer this question."""
+        self.take_reply(request_id, {}, "the client withdrew from the question")
+
+    def leave(self) -> None:
+        """The client has closed its side: nothing more comes, and no question of ours is answered."""
+        self._gone = True
+        for request_id in list(self._asked):
+            self.take_reply(request_id, {}, "the client has closed its input")
+        self._inbox.close()
+
+    # -- what goes out -------------------------------------------------------------------------
+
+    async def ask(self, subtype: str, fields: Reply, seconds: float | None = None) -> Reply:
+        """A question and its answer. Raises NoAnswer."""
+        if self._gone:
+            raise NoAnswer("the client has closed its input")
+        request_id = self._new_id()
+        waiting = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        self.tell(ControlRequest(request_id=request_id, request={"subtype": subtype, **fields}))
+        limit = self._answer_seconds if seconds is None else seconds
+        try:
+            return await asyncio.wait_for(waiting, limit)
+        except TimeoutError:
+            self.tell(ControlCancel(request_id=request_id))
+            raise NoAnswer(f"the client did not answer within {limit:g} s") from None
+        except asyncio.CancelledError:
+            self.tell(ControlCancel(request_id=request_id))
+            raise
+        finally:
+            self._asked.pop(request_id, None)
+
+    async def may_use(self, call: Call, decision: Decision) -> ClientWord:
+        """base.ports.Client"""
+        fields = {
+            "tool_name": call.tool,
+            "input": wire_input(call.arguments),
+            "tool_use_id": call.id,
+            "decision_reason": decision.rule.why,
+        }
+        self.tell_state("requires_action")
+        try:
+            reply = await self.ask("can_use_tool", fields)
+        except NoAnswer as problem:
+            return ClientWord(False, f"{call.tool} needs a permission, and {problem}")
+        finally:
+            self.tell_state("running")
+        return _word(call, reply)
+
+    def tell_state(self, state: Any) -> None:
+        self.tell(SessionState(state=state))
+
+    def tell(self, event: Event) -> None:
+        """The client reads no more, or the disk is full: that ends the session."""
+        try:
+            self._recorder.emit(event)
+        except RemitError as error:
+            self._run.stop(error)
+
+    # -- requests of the client ----------------------------------------------------------------
+
+    async def _serve(self, request_id: str, subtype: str, fields: Mapping[str, Any]) -> None:
+        answer: Reply
+        try:
+            control = self._controls.get(subtype)
+            if control is None:
+                raise ControlFault(f"Unsupported control request subtype: {subtype}")
+            answer = {"subtype": "success", "request_id": request_id, "response": await control(fields)}
+        except ControlFault as fault:
+            answer = {"subtype": "error", "request_id": request_id, "error": fault.message}
+            answer |= {"error_code": fault.code} if fault.code else {}
+        except RemitError as error:
+            answer = {"subtype": "error", "request_id": request_id, "error": str(error)}
+        self.tell(ControlResponse(response=answer))
+
+    async def _interrupt(self, fields: Mapping[str, Any]) -> Reply:
+        """End the prompt under way; what waits in the inbox stays there."""
+        reason = Stopped("interrupted by the client", SIGINT_EXIT, kind=INTERRUPTED)
+        loop = asyncio.get_running_loop()
+        # After the answer: the client hears first that it was understood.
+        loop.call_soon(self._run.interrupt, reason)
+        return {"still_queued": []}
+
+
+def _word(call: Call, reply: Reply) -> ClientWord:
+    match reply:
+        case {"behavior": "allow", "updatedInput": dict(changed)}:
+            arguments = msgspec.json.encode(changed).decode()
+            return ClientWord(True, arguments=None if changed == wire_input(call.arguments) else arguments)
+        case {"behavior": "allow"}:
+            return ClientWord(True)
+        case {"behavior": "deny"}:
+            message = reply.get("message")
+            told = message if isinstance(message, str) and message else f"the client refused {call.tool}"
+            return ClientWord(False, told, interrupt=reply.get("interrupt") is True)
+        case _:
+            return ClientWord(False, f"{call.tool} needs a permission, and the client's answer says neither yes nor no")
