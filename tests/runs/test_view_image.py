@@ -87,6 +87,21 @@ def test_a_picture_survives_a_resume(home: Home) -> None:
     assert done.code == 0 and base64.b64encode(picture()).decode() in last
 
 
+def test_a_picture_of_the_prompt_was_said_and_is_not_read_again(home: Home) -> None:
+    file = home.write("dot.png", picture())
+    home.write("a.txt", "a")
+    speaker = speaking("openai")
+    look = ("c1", "read_file", '{"path":"a.txt"}')
+    with ModelServer([speaker.say(calls=[look]), speaker.say("Done.")]) as server:
+        configure(home, speaker, server)
+        assert ran(home, "--image", "dot.png", "--max-turns", "1").code == 7
+        file.unlink()
+        done = home.run("resume", str(home.out), "--max-turns", "3", "--reload", environ={"OWN_KEY": KEY})
+        last = server.requests[-1].raw.decode()
+    assert done.code == 0, done.stderr
+    assert last.count(base64.b64encode(picture()).decode()) == 1
+
+
 # -- pictures of the prompt --------------------------------------------------------------------------
 
 
