@@ -60,9 +60,10 @@ TARGET = Path(__file__).resolve().parent / "remit" / "_grammars"
 
 class GrammarHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        build_data["artifacts"].append("cli/remit/_grammars/*")
+        # Source is built on other platforms: it carries none of this one's.
         if self.target_name != "wheel":
             return
+        build_data["artifacts"].append("cli/remit/_grammars/*")
         pack = distribution(PACK)
         write(pack)
         build_data["pure_python"] = False

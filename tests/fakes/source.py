@@ -9,6 +9,7 @@ from pathlib import Path
 from remit.base.ports import Ground
 from remit.base.resources import Effect, Resource
 from remit.code.crawl import DEFAULT_BOUNDS, TreeBounds
+from remit.code.pool import Pool
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
 from remit.wiring.source import Source
@@ -26,9 +27,15 @@ def nothing() -> None:
 class Reader:
     """Reads directories of one workspace."""
 
-    def __init__(self, root: Root, source: Source) -> None:
+    def __init__(self, root: Root, source: Source, pool: Pool) -> None:
         self._root = root
+        self._pool = pool
         self._source = source
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the workers."""
+        return self._pool.pids
 
     def ground(self, folder: str, allowed: Allowed = lambda entry: True) -> Ground:
         return FilesGrant(self._root, [Resource("tree", folder, Effect.READ, real=folder)], allowed).ground(folder)
@@ -53,9 +60,10 @@ class Reader:
 @contextmanager
 def reading(workspace: Path, cache: Path | None = None, engine: Engine | None = None) -> Iterator[Reader]:
     """cache: where facts are kept; None: they are not."""
-    source = Source(KeptFacts(str(cache) if cache else ""), engine=engine)
+    pool = Pool()
+    source = Source(KeptFacts(str(cache) if cache else ""), pool, engine)
     try:
         with Root(workspace) as root:
-            yield Reader(root, source)
+            yield Reader(root, source, pool)
     finally:
         source.close()
