@@ -147,7 +147,7 @@ def generate(folder: Path, files: int) -> Path:
 # -- single files ------------------------------------------------------------------------------
 
 PIECES = {
-    "Python": "def function_{0}(value, other=None):\n    if value:\n        return call_{0}(other).name\n    return None\n",
+    "Python": "def f{0}(value, other=None):\n    if value:\n        return call{0}(other).name\n    return None\n",
     "JavaScript": "function f{0}(value) {{\n  if (value) {{ return call{0}(value.other); }}\n  return null;\n}}\n",
     "Go": "func f{0}(value int) int {{\n\tif value > 0 {{\n\t\treturn call{0}(value)\n\t}}\n\treturn 0\n}}\n",
     "C": "int f{0}(int value)\n{{\n    if (value) return call{0}(value + 1);\n    return 0;\n}}\n",

@@ -22,7 +22,7 @@ from remit.base.errors import Failure
 from remit.base.ports import Ground
 from remit.code.facts import Facts
 from remit.code.grammars import has_queries, version
-from remit.code.languages import HEAD_BYTES, Language, by_name, find_name, language_by_head, language_of
+from remit.code.languages import HEAD_BYTES, Language, by_content, by_name, find_name, language_by_head, language_of
 from remit.code.pool import Check, Job, Pool
 from remit.code.tree import (
     MAX_ENTRIES,
@@ -45,15 +45,6 @@ _CHUNK_BYTES = 8 << 20
 _KEY_BYTES = 20
 _BINARY = "binary"
 _HERE = "."
-
-_CPP = re.compile(
-    rb"^[ \t]*(template[ \t]*<|(inline[ \t]+)?namespace([ \t]+[\w:]+)?[ \t]*\{?[ \t]*$"
-    rb"|(enum[ \t]+)?class[ \t]+((\w+[ \t]+)?\w+[ \t]*[;{:]|\w+[ \t]*$)"
-    rb"|using[ \t]+(namespace\b|[\w:]+[ \t]*[=;])|(public|private|protected)[ \t]*:)"
-    rb"|\bstd::|#include[ \t]*<\w+>",
-    re.M,
-)
-_OBJECTIVE_C = re.compile(rb"^[ \t]*(@(interface|protocol|class|import|end)\b|#import\b)", re.M)
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -288,7 +279,7 @@ class _Reading:
         if len(source) > self._crawl.bounds.file_bytes:
             self._crawl.tree.skipped.too_large += 1
             return None
-        language = told_by_content(file.name, file.language, source)
+        language = told_by_content(file.language, source)
         label = _BINARY if b"\0" in source else language.name if language is not None else ""
         if label not in ("", _BINARY):
             assert language is not None
@@ -318,20 +309,12 @@ def read_source(pool: Pool, language: Language, source: bytes, check: Check) -> 
     return pool.read_one(Job(_key(language, source), language.name, source), check)
 
 
-def told_by_content(name: str, language: Language | None, source: bytes) -> Language | None:
+def told_by_content(language: Language | None, source: bytes) -> Language | None:
     """The language of a file whose name leaves more than one; else that of its name."""
     if language is None:
         language = language_by_head(source)
         return language if language is not None and has_queries(language) else None
-    if not _is_header(name):
-        return language
-    if _OBJECTIVE_C.search(source):
-        return by_name("Objective-C")
-    return by_name("C++") if _CPP.search(source) else language
-
-
-def _is_header(name: str) -> bool:
-    return name.lower().endswith(".h")
+    return by_content(language, source)
 
 
 def _may_be_script(name: str) -> bool:
@@ -340,7 +323,7 @@ def _may_be_script(name: str) -> bool:
 
 def _plausible(file: _Seen, label: str) -> bool:
     """Whether a note can be about this very file: one state may have several names, each of another language."""
-    if file.language is None or _is_header(file.name):
+    if file.language is None or file.language.name == "C":
         return label in ("", _BINARY) or find_name(label) is not None
     return label in (_BINARY, file.language.name)
 

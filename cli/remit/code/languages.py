@@ -137,8 +137,10 @@ LANGUAGES: tuple[Language, ...] = (
 
 
 _CPP_SIGNS = re.compile(
-    rb"^[ \t]*(?:(?:class|namespace)[ \t]+\w[\w:]*[^;()\n]*$|template[ \t]*<|(?:public|private|protected)[ \t]*:"
-    rb"|using[ \t]+(?:namespace[ \t]|\w+[ \t]*=)|#[ \t]*include[ \t]*<(?:string|vector|memory|map|functional)>)",
+    rb"^[ \t]*(?:template[ \t]*<|(?:inline[ \t]+)?namespace(?:[ \t]+[\w:]+)?[ \t]*\{?[ \t]*$"
+    rb"|(?:enum[ \t]+)?class[ \t]+(?:(?:\w+[ \t]+)?[\w:]+[ \t]*[;{:]|[\w:]+[ \t]*$)"
+    rb"|using[ \t]+(?:namespace\b|[\w:]+[ \t]*[=;])|(?:public|private|protected)[ \t]*:"
+    rb"|#[ \t]*include[ \t]*<\w+>)|\bstd::",
     re.MULTILINE,
 )
 _OBJC_SIGNS = re.compile(rb"^[ \t]*(?:@(?:interface|protocol|import|class)\b|#[ \t]*import\b)", re.MULTILINE)

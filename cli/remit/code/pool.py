@@ -20,11 +20,11 @@ from remit.base.errors import ErrorCode, Failure
 from remit.code.facts import Facts, unpack
 
 MAX_WORKERS = 4
-LATE_SECONDS = 8.0
-"""Without an answer, until a worker is killed: a little over what it allows itself."""
+LATE_SECONDS = 30.0
+"""Without an answer, until a worker is killed: what it allows itself may take as long on a machine that is busy."""
 
-START_SECONDS = 30.0
-"""For a worker to be ready; on a machine that is busy with other things it takes seconds."""
+START_SECONDS = 60.0
+"""For a worker to be ready."""
 
 _AHEAD_BYTES = 128 << 10
 """Of work before a worker, until another one is started: it takes a worker as long as starting one."""

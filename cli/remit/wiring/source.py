@@ -60,7 +60,7 @@ class SourceGrant:
             return self._source.tree(ground, self._check)
 
     def facts(self, name: str, source: bytes) -> Facts | None:
-        language = told_by_content(name, language_of(name), source)
+        language = told_by_content(language_of(name), source)
         if language is None or missing_grammars():
             return None
         return self._source.file(language, source, self._check)

@@ -172,7 +172,7 @@ def test_scripts_are_known_by_their_first_line(work: Path) -> None:
     ],
 )
 def test_headers_are_known_by_what_they_hold(source: str, language: str) -> None:
-    told = told_by_content("include/a.h", language_of("include/a.h"), source.encode())
+    told = told_by_content(language_of("include/a.h"), source.encode())
     assert told is not None
     assert told.name == language
 
@@ -208,20 +208,34 @@ def test_the_time_of_a_tree_is_bounded(work: Path) -> None:
     assert (names(tree), tree.stopped) == ([], "time")
 
 
-def test_a_file_that_is_not_readable_is_counted(work: Path) -> None:
-    write(work, {"a.py": "x = 1\n", "b.py": "y = 1\n"})
+@pytest.mark.parametrize("step", ["open", "open_directory"])
+def test_files_that_cannot_be_read_any_more_are_counted(work: Path, step: str) -> None:
+    write(work, {"a/a.py": "x = 1\n", "b.py": "y = 1\n", "c.py": "z = 1\n"})
+    with reading(work) as reader, reader.ground(".") as ground:
+        true_step = getattr(ground, step)
 
-    class Vanishing:
-        asked = 0
+        def gone_by_then(name: str) -> object:
+            (work / "b.py").unlink(missing_ok=True)
+            return true_step(name)
 
-        def __call__(self) -> None:
-            self.asked += 1
-            if (work / "b.py").exists() and self.asked > 3:
-                (work / "b.py").unlink()
+        setattr(ground, step, gone_by_then)
+        tree = reader.tree_of(ground)
+    assert (names(tree), tree.skipped.unreadable) == (["a/a.py", "c.py"], 1)
 
-    tree = read(work, check=Vanishing())
-    assert set(names(tree)) <= {"a.py", "b.py"}
-    assert len(tree.files) + tree.skipped.unreadable == 2
+
+def test_a_directory_that_cannot_be_opened_any_more_is_counted(work: Path) -> None:
+    write(work, {"a/a.py": "x = 1\n", "a/b.py": "x = 1\n", "c.py": "z = 1\n"})
+    with reading(work) as reader, reader.ground(".") as ground:
+        true_open = ground.open_directory
+
+        def gone_by_then(name: str) -> int:
+            if name == "a":
+                shutil.rmtree(work / "a")
+            return true_open(name)
+
+        ground.open_directory = gone_by_then  # type: ignore[method-assign]
+        tree = reader.tree_of(ground)
+    assert (names(tree), tree.skipped.unreadable) == (["c.py"], 2)
 
 
 def test_what_did_not_change_is_not_parsed_again(work: Path, tmp_path: Path) -> None:
