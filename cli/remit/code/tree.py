@@ -37,6 +37,11 @@ class SourceFile:
         """Read anew at each access where they are kept as bytes: take them once, and let them go."""
         return unpack(self._facts) if isinstance(self._facts, bytes) else self._facts
 
+    @property
+    def weight(self) -> int:
+        """Bytes of the facts as they are kept; 0 where they are in memory anyway."""
+        return len(self._facts) if isinstance(self._facts, bytes) else 0
+
 
 class Skipped(msgspec.Struct):
     """Numbers of files of known languages that were not read. too_large, binary, unreadable; withheld: by rules or

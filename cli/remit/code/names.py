@@ -1,0 +1,252 @@
+"""The definitions of a tree as tables: what stands at the top of a file, in a type, under a name."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from remit.code.facts import HOLDERS, SYMBOL_KINDS, TEST, Definition, Facts, Import, Typed
+from remit.code.families import Habits, family_of, habits_of
+from remit.code.languages import Language, by_name
+from remit.code.modules import Modules
+from remit.code.tree import SourceTree
+
+NONE = -1
+MANY = -2
+"""In place of a node: nothing is known by that name; several are, and nothing tells which."""
+
+TYPES = HOLDERS | {"module", "type"}
+FUNCTIONS = frozenset(["function", "method", "macro"])
+DECLARED = 4
+"""Flag of a definition that only announces what is defined elsewhere."""
+
+_OWNER = re.compile(r"[\w$?!]+(?=\W*$)")
+_GENERIC = re.compile(r"[<\[(].*$", re.DOTALL)
+
+
+class Family:
+    """What files of one family share. words: every name that
+    something has or is imported under. methods, plain: nodes by name where one alone has it, MANY where several do;
+    each for definitions outside of tests and in them. owned: by place and name of a type, what belongs to it."""
+
+    def __init__(self, habits: Habits) -> None:
+        self.habits = habits
+        self.files: list[int] = []
+        self.words: set[str] = set()
+        self.methods: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.plain: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.owned: dict[tuple[str, str], dict[str, int]] = {}
+        self.modules: Modules
+        self._folders: dict[str, list[int]] | None = None
+
+    def neighbours(self, folder: str, names: Names) -> Sequence[int]:
+        """The files of the family in a directory."""
+        if self._folders is None:
+            self._folders = {}
+            for index in self.files:
+                self._folders.setdefault(names.folder(index), []).append(index)
+        return self._folders.get(folder, ())
+
+
+class Names:
+    """A node is a definition, counted through all files in order; behind them comes one node for each file.
+
+    name, kind, start, end, flags, parent, tests: of each definition; its parent is a node, NONE at the top of a file.
+    owner: of those that have one. first: of each file, its first node. top: of each file, what it defines at its
+    top. members: of a node, what it holds. inner: of each file, the names of what does not stand at its top.
+    imports, inherits, typed: what files import, types inherit by name, and names are told to be; for resolving.
+    """
+
+    def __init__(self, tree: SourceTree, prefix: str = "") -> None:
+        """prefix: of the tree in the workspace, ending in a slash, or ""."""
+        self.tree = tree
+        self.paths = [prefix + file.path for file in tree.files]
+        self.name: list[str] = []
+        self.kind: list[str] = []
+        self.start, self.end, self.flags, self.parent = array("i"), array("i"), array("i"), array("i")
+        self.tests = bytearray()
+        self.owner: dict[int, str] = {}
+        self.first: list[int] = []
+        self.lines: list[int] = []
+        self.top: list[dict[str, int]] = []
+        self.inner: list[set[str]] = []
+        self.members: dict[int, dict[str, int]] = {}
+        self.family: list[Family] = []
+        self.imports: list[list[Import]] = []
+        self.inherits: dict[int, list[tuple[str, str]]] = {}
+        self.typed: dict[tuple[int, str], tuple[int, int, str] | None] = {}
+        self.typed_names: list[set[str]] = []
+        self._families: dict[str, Family] = {}
+        self._kinds: dict[str, str] = {}
+
+    @property
+    def symbols(self) -> int:
+        """The number of definitions, and the node of the first file."""
+        return len(self.name)
+
+    def file_of(self, node: int) -> int:
+        """The index of the file that a node lies in."""
+        if node >= len(self.name):
+            return node - len(self.name)
+        return bisect_right(self.first, node) - 1
+
+    def folder(self, index: int) -> str:
+        return self.paths[index].rpartition("/")[0]
+
+    def holder(self, node: int) -> int:
+        """The symbol around a definition, NONE at the top of its file."""
+        above = self.parent[node]
+        while above >= 0 and self.kind[above] not in SYMBOL_KINDS:
+            above = self.parent[above]
+        return above
+
+    def finish(self) -> None:
+        """All files are taken: what they share can be asked for."""
+        for family in self._families.values():
+            family.modules = Modules(family.habits, [(index, self.paths[index]) for index in family.files])
+
+    def forget(self) -> None:
+        """What was needed for resolving alone."""
+        self.imports, self.inherits, self.typed, self.typed_names = [], {}, {}, []
+
+    # -- filling -----------------------------------------------------------------------------------
+
+    def take(self, facts: Facts, *, tests: bool) -> None:
+        """The facts of the next file. tests: whether all of it is."""
+        language = by_name(facts.language)
+        index, first = len(self.first), len(self.name)
+        family = self._family(language)
+        family.files.append(index)
+        self.family.append(family)
+        self.first.append(first)
+        self.lines.append(facts.lines)
+        self.imports.append(facts.imports)
+        definitions = facts.definitions
+        # The same few kinds and many of the names come again and again: one object each.
+        one = self._kinds.setdefault
+        own = [each.name for each in definitions]
+        family.words.update(own, [each.alias for each in facts.imports])
+        self.name += own
+        self.kind += [one(each.kind, each.kind) for each in definitions]
+        self.start.extend([each.start for each in definitions])
+        self.end.extend([each.end for each in definitions])
+        self.flags.extend([each.flags for each in definitions])
+        self.parent.extend([each.parent + first if each.parent >= 0 else NONE for each in definitions])
+        self._take_tests(language, definitions, first, whole=tests)
+        self._take_definitions(family, index, definitions)
+        for each in facts.references:
+            if each.kind == "inherit" and each.scope >= 0:
+                self.inherits.setdefault(first + each.scope, []).append((each.name, each.qualifier))
+        self.typed_names.append({self._take_typed(family, index, each) for each in facts.typed})
+
+    def _take_definitions(self, family: Family, index: int, definitions: Sequence[Definition]) -> None:
+        first, members, tests = self.first[index], self.members, self.tests
+        top: dict[str, int] = {}
+        inner: set[str] = set()
+        self.top.append(top)
+        self.inner.append(inner)
+        shared, partial = family.habits.unit == "tree", family.habits.unit != "file"
+        for node, each in enumerate(definitions, first):
+            kind = each.kind
+            if kind not in SYMBOL_KINDS:
+                continue
+            name = each.name
+            if each.owner:
+                self._take_owned(family, index, node, each)
+                inner.add(name)
+            elif each.parent < 0:
+                known = top.get(name)
+                if known is None or (kind != "variable" and self.kind[known] == "variable"):
+                    top[name] = node
+                    if shared:
+                        self._only(family.plain[tests[node]], name, node)
+            else:
+                inner.add(name)
+                above = first + each.parent
+                held = members.get(above)
+                if held is None:
+                    held = members[above] = {}
+                if name not in held:
+                    held[name] = node
+                    around = self.kind[above]
+                    if around in HOLDERS or around == "module":
+                        if kind in FUNCTIONS:
+                            self._only(family.methods[tests[node]], name, node)
+                        elif shared and kind in TYPES:
+                            self._only(family.plain[tests[node]], name, node)
+                        if partial:
+                            self._belongs(family, index, self.name[above], node, name)
+
+    def _family(self, language: Language) -> Family:
+        name = family_of(language)
+        family = self._families.get(name)
+        if family is None:
+            family = self._families[name] = Family(habits_of(name))
+        return family
+
+    def _take_tests(self, language: Language, definitions: Sequence[Definition], first: int, *, whole: bool) -> None:
+        """All that a file of tests defines, else what is marked or named as a test and what lies in that."""
+        if whole:
+            self.tests.extend(b"\1" * len(definitions))
+            return
+        tests = self.tests
+        named = re.compile(language.test_names).search if language.test_names else None
+        for each in definitions:
+            marked = each.flags & TEST or each.kind == "test" or (each.parent >= 0 and tests[first + each.parent])
+            tests.append(bool(marked or (named is not None and each.kind in FUNCTIONS and named(each.name))))
+
+    def _take_owned(self, family: Family, index: int, node: int, each: Definition) -> None:
+        owner = self.owner[node] = owner_name(each.owner)
+        if family.habits.loose_owners:
+            top = self.top[index]
+            holder = top.get(owner, NONE)
+            if holder == NONE or self.kind[holder] not in TYPES:
+                top.setdefault(each.name, node)
+        self._belongs(family, index, owner, node, each.name)
+        if each.kind in FUNCTIONS:
+            self._only(family.methods[self.tests[node]], each.name, node)
+
+    def _belongs(self, family: Family, index: int, owner: str, node: int, name: str) -> None:
+        place = self.folder(index) if family.habits.unit == "folder" else ""
+        held = family.owned.get((place, owner))
+        if held is None:
+            held = family.owned[place, owner] = {}
+        known = held.get(name, NONE)
+        if known < self.first[index]:
+            # Overloads in one file are one; in two files they are two things of one name.
+            self._only(held, name, node)
+
+    def _only(self, table: dict[str, int], name: str, node: int) -> None:
+        """What announces a definition counts only as long as nothing is defined."""
+        known = table.get(name, NONE)
+        if known == NONE or (known >= 0 and self.flags[known] & DECLARED):
+            table[name] = node
+        elif not self.flags[node] & DECLARED:
+            table[name] = MANY
+
+    def _take_typed(self, family: Family, index: int, each: Typed) -> str:
+        """Known by the function or type in which the name has the type, or the file."""
+        first, name = self.first[index], each.name
+        place = first + each.scope if each.scope >= 0 else NONE
+        while place >= 0 and self.kind[place] not in FUNCTIONS and self.kind[place] not in HOLDERS:
+            place = self.parent[place]
+        head, _, rest = name.partition(".")
+        if rest and head in family.habits.selfs:
+            name = rest
+            while place >= 0 and self.kind[place] not in HOLDERS:
+                place = self.parent[place]
+        key = (place if place >= 0 else -index - 2, name)
+        told = (index, self.parent[place] - first if place >= 0 else NONE, each.type)
+        known = self.typed.get(key, told)
+        self.typed[key] = told if known is not None and known[2] == each.type else None
+        return name
+
+
+def owner_name(spelled: str) -> str:
+    """The bare name of a type that is spelled with marks, parameters or what it lies in."""
+    if spelled.isidentifier():
+        return spelled
+    match = _OWNER.search(_GENERIC.sub("", spelled.lstrip("*&([ ")).rstrip())
+    return match[0] if match else spelled
