@@ -14,6 +14,7 @@ from remit.base.ports import Artifacts, Edits, Files, Process, RunState, SourceC
 from remit.base.resources import Effect, Resource
 from remit.net.guard import DEFAULT_PORTS, check_url
 from remit.tools.contract import Tool
+from remit.wiring.source import Source, SourceGrant
 from remit.workspace.edit import EditsGrant
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
@@ -96,7 +97,7 @@ class Context:
 class NothingRead:
     """base.ports.SourceCode where no language can be read."""
 
-    def tree(self, name: str) -> Any:
+    def answers(self, name: str) -> Any:
         raise Failure(ErrorCode.UNDECLARED, "the call was granted no trees of source")
 
     def facts(self, name: str, source: bytes) -> Any:
@@ -120,6 +121,10 @@ class World(WorkspaceWorld):
         return Resource("url", check_url(spelled, self._ports).url, effect)
 
 
+def nothing() -> None:
+    """In place of a check whether a call was cancelled."""
+
+
 def allow_all(entry: Resource) -> bool:
     return True
 
@@ -131,12 +136,13 @@ def call(
     *,
     entry_allowed: Callable[[Resource], bool] = allow_all,
     between: Callable[[], None] | None = None,
+    source: Source | None = None,
     **grants: Any,
 ) -> Outcome:
     """One call on a workspace from JSON arguments to its outcome, with exactly the declared files.
 
     between: runs after the resources were named and before the tool does, as a policy would.
-    grants: further grants of the context.
+    source: what reads the source of declared trees. grants: further grants of the context.
     """
     text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
 
@@ -146,9 +152,9 @@ def call(
             resources: Sequence[Resource] = tool.resources(params, World(root))
             if between is not None:
                 between()
-            grants.setdefault("code", NothingRead())
             files, edits = FilesGrant(root, resources, entry_allowed), EditsGrant(root, resources)
-            context = Context(files=files, edits=edits, **grants)
+            code = NothingRead() if source is None else SourceGrant(source, files, nothing)
+            context = Context(files=files, edits=edits, **{"code": code, **grants})
             return await tool.run(params, context)
         except Failure as failure:
             return err(failure.code, failure.message)

@@ -54,7 +54,7 @@ CASES: dict[str, tuple[dict[str, str | bytes], list[str], list[str]]] = {
     "task: unknown tool": (
         {"t.yaml": "version: 1\nprompt: x\ntools:\n  read_fil: auto\n"},
         ["-t", "t.yaml"],
-        ["t.yaml:4", "unknown tool 'read_fil'", "`read_file`", "analyze_csv, execution_environment, fetch_url"],
+        ["t.yaml:4", "unknown tool 'read_fil'", "`read_file`", "analyze_csv, batch, code_context"],
     ),
     "task: several faults": (
         {"t.yaml": "version: 1\nprompt: x\nworkspace: nowhere\nlimits: {turns: 0}\nstdin: maybe\nstdinn: x\n"},

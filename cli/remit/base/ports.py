@@ -461,9 +461,9 @@ class Interpreter(Protocol):
 class SourceCode(Protocol):
     """The grant for tools that read source. Its methods block."""
 
-    def tree(self, name: str) -> Any:
-        """The `code.tree.SourceTree` of a declared tree, or of a directory in one. Raises
-        Failure(not_a_directory, command_failed, cancelled)."""
+    def answers(self, name: str) -> Any:
+        """A `code.answers.Answers` over a declared tree, or a directory in one, as it is now; the same for as long as
+        nothing in it changes. Raises Failure(not_a_directory, command_failed, cancelled)."""
         ...
 
     def facts(self, name: str, source: bytes) -> Any:

@@ -15,8 +15,8 @@ A language's queries say what is what by the names of their captures; a match ho
     @local            a name that the definition around it binds: a parameter, a variable. It hides others
     @typed            a name whose type is told where it is bound, with @type: declared, or made by calling @type
     @documentation    documentation of the file itself; @documentation.above: what it stands right above
-    @name             with any of @span, @doc, @owner, @exported, @test, @declared and nothing of the above: they
-                      belong to the definition of that name, whichever pattern defines it
+    @name             with any of @span, @doc, @owner, @exported, @test, @declared, @returns and nothing of the above:
+                      they belong to the definition of that name, whichever pattern defines it
 
 A definition may also have a @receiver: the name by which it calls its own object, `self` in its references.
 What lies in an import is no reference. What lies in a test is of the tests, what variables lie in a function are its

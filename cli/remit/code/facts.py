@@ -48,7 +48,8 @@ HOLDERS = frozenset(["class", "struct", "enum", "union", "interface", "trait"])
 class Definition(msgspec.Struct, array_like=True, gc=False):
     """start, end: lines, from 1, both included. parent: index of the definition it lies in, -1: none.
     owner: the type it belongs to where that is named elsewhere (a receiver, a qualifier), or "".
-    signature: from its begin to its body, in one line. doc: first line of its documentation."""
+    signature: from its begin to its body, in one line. doc: first line of its documentation. returns: the type that a
+    function is told to return, or ""."""
 
     name: str
     kind: str
@@ -59,6 +60,7 @@ class Definition(msgspec.Struct, array_like=True, gc=False):
     owner: str = ""
     signature: str = ""
     doc: str = ""
+    returns: str = ""
 
 
 class Reference(msgspec.Struct, array_like=True, gc=False):

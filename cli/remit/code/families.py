@@ -18,8 +18,8 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     """The habits of a family of languages.
 
     selfs, supers: qualifiers that mean the type around, and what it inherits from. bare_members: a bare name may be
-    a member of the type around. unit: whose top-level names are seen without an import: those of the file, of its directory, of
-    all files. loose_owners: an owner may be a table of the file instead of a type.
+    a member of the type around. unit: whose top-level names are seen without an import: those of the file, of its
+    directory, of all files. loose_owners: an owner may be a table of the file instead of a type.
 
     separators: between the parts of a module's name. endings: of files of modules, in order. indexes: names of
     the file that speaks for its directory. folders: a module may be a directory as a whole. relative: `dots`
@@ -27,6 +27,8 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     are tried as such first. rooted: a name is whole, only a directory that is no package may stand before it.
     roots: first parts that mean the root of the sources. standard: modules of the language itself, by first part.
     lends: an import without a name lends all names. least: parts that must agree where a name is found by its end.
+
+    source_roots: directories whose own path, and what stands before it, is no part of the name of a package.
 
     common: methods of what the language brings along: by name alone they tell nothing.
     """
@@ -47,6 +49,7 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     standard: frozenset[str] = frozenset()
     lends: bool = False
     least: int = 1
+    source_roots: frozenset[str] = frozenset()
 
     common: frozenset[str] = frozenset()
 
@@ -68,12 +71,13 @@ _GO_STANDARD = _words(
 _PYTHON_COMMON = _methods(
     str, bytes, bytearray, list, tuple, dict, set, frozenset, int, float, memoryview, BaseException, type, property
 ) | _words(
-    "acquire cancel close closed communicate connect cursor done execute fetchall fetchone fileno flush get get_nowait "
-    "getvalue group groupdict groups is_alive is_dir is_file isatty join kill match mkdir notify now peek poll put read "
-    "readable readinto readline readlines recv release result run search seek send set_result start submit tell "
-    "terminate truncate utcnow wait warn writable write writelines debug info warning error exception critical log "
-    "year month day strftime isoformat timestamp total_seconds throw exists unlink rename touch resolve iterdir glob "
-    "read_text write_text read_bytes write_bytes popleft appendleft most_common elements finditer fullmatch"
+    "acquire cancel close closed communicate connect cursor done execute fetchall fetchone fileno flush get "
+    "get_nowait getvalue group groupdict groups is_alive is_dir is_file isatty join kill match mkdir notify now peek "
+    "poll put read readable readinto readline readlines recv release result run search seek send set_result start "
+    "submit tell terminate truncate utcnow wait warn writable write writelines debug info warning error exception "
+    "critical log year month day strftime isoformat timestamp total_seconds throw exists unlink rename touch resolve "
+    "iterdir glob read_text write_text read_bytes write_bytes popleft appendleft most_common elements finditer "
+    "fullmatch"
 )
 
 _SCRIPT_COMMON = _words(
@@ -81,11 +85,11 @@ _SCRIPT_COMMON = _words(
     "close concat constructor contains create createElement defineProperty delete dispatchEvent emit end endsWith "
     "entries error every exec fill filter finally find findIndex flat flatMap forEach freeze from fromEntries get "
     "getAttribute getElementById getTime has hasOwnProperty includes indexOf info isArray items join json keys "
-    "lastIndexOf length listen localeCompare log map match max min next now off on once open padEnd padStart parse pipe "
-    "pop postMessage push querySelector race read reduce reject remove removeEventListener repeat replace replaceAll "
-    "resolve return reverse search send set setAttribute shift size slice some sort splice split startsWith stringify "
-    "subscribe substring test text then throw toFixed toISOString toJSON toLowerCase toString toUpperCase trim unshift "
-    "update use value valueOf values warn write"
+    "lastIndexOf length listen localeCompare log map match max min next now off on once open padEnd padStart parse "
+    "pipe pop postMessage push querySelector race read reduce reject remove removeEventListener repeat replace "
+    "replaceAll resolve return reverse search send set setAttribute shift size slice some sort splice split "
+    "startsWith stringify subscribe substring test text then throw toFixed toISOString toJSON toLowerCase toString "
+    "toUpperCase trim unshift update use value valueOf values warn write"
 )
 
 _JVM_COMMON = _words(
@@ -120,15 +124,15 @@ _OTHER_COMMON = _words(
     "Add Any Append Clear Close Contains ContainsKey Count Dispose Equals Error Find First FirstOrDefault Format Get "
     "GetHashCode GetType Insert Invoke IsMatch Join Last Length Log Max Min Next Open Parse Print Printf Println Read "
     "Remove Replace Run Scan Select Set Single Skip Sort Split Start Stop String Sum Take ToArray ToList ToLower "
-    "ToString ToUpper Trim TryGetValue Unlock Lock Update Value Wait Where With Write Done Err Body Header "
-    "abs add all and_then any append as_bytes as_mut as_ref as_str at borrow bytes chars clear clone close cloned cmp "
-    "collect contains contains_key copied count default deref drop each empty end entry enumerate eq err error expect "
-    "extend filter filter_map find first flat_map flatten flush fmt fold for_each format from get get_mut hash index "
-    "insert into into_iter is_empty is_err is_none is_ok is_some isEmpty iter iter_mut join keys last len length lines "
-    "lock map map_err max min new next ok ok_or open or_else parse pop print push push_str put read read_line recv "
-    "reduce remove replace reserve rev run send set size skip sort split start starts_with step_by stop sub sum swap "
-    "take to_owned to_string toString trim truncate try_from try_into unwrap unwrap_or unwrap_or_default "
-    "unwrap_or_else update value values wait windows with_capacity write write_all zip"
+    "ToString ToUpper Trim TryGetValue Unlock Lock Update Value Wait Where With Write Done Err Body Header abs add "
+    "all and_then any append as_bytes as_mut as_ref as_str at borrow bytes chars clear clone close cloned cmp collect "
+    "contains contains_key copied count default deref drop each empty end entry enumerate eq err error expect extend "
+    "filter filter_map find first flat_map flatten flush fmt fold for_each format from get get_mut hash index insert "
+    "into into_iter is_empty is_err is_none is_ok is_some isEmpty iter iter_mut join keys last len length lines lock "
+    "map map_err max min new next ok ok_or open or_else parse pop print push push_str put read read_line recv reduce "
+    "remove replace reserve rev run send set size skip sort split start starts_with step_by stop sub sum swap take "
+    "to_owned to_string toString trim truncate try_from try_into unwrap unwrap_or unwrap_or_default unwrap_or_else "
+    "update value values wait windows with_capacity write write_all zip"
 )
 
 _JVM = Habits(
@@ -139,6 +143,7 @@ _JVM = Habits(
     endings=(".java", ".kt", ".kts", ".scala", ".sc"),
     folders=True,
     least=2,
+    source_roots=_words("java kotlin scala"),
     common=_JVM_COMMON,
 )
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from remit.code.facts import SYMBOL_KINDS, Facts
-from remit.code.names import DECLARED, MANY, NONE, Names
+from remit.code.names import MANY, NONE, Names
 from remit.code.rank import Ranks, page_rank
-from remit.code.resolve import Depends, Resolver
+from remit.code.resolve import Resolver
 from remit.code.tree import SourceTree
+from remit.code.view import Depends
 
 CALL, TYPE, INHERIT, USE = 1, 2, 4, 8
 _BITS = {"call": CALL, "type": TYPE, "inherit": INHERIT, "use": USE}
@@ -150,19 +151,19 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
     """The edges of one file."""
     names, unclear = graph.names, graph.unclear
     view = resolver.view(index)
-    first, own_file = names.first[index], names.symbols + index
+    own_file = names.symbols + index
     sources: dict[int, int] = {-1: own_file}
     outs: dict[int, dict[int, int]] = {}
     rows: dict[str, tuple[Depends, dict[object, int]]] = {}
-    words = names.family[index].words
     inner, around = names.inner[index], view.around
-    resolved = unresolved = ambiguous = 0
+    counts = Counter[int]()
     for each in facts.references:
         name, qualifier, scope = each.name, each.qualifier, each.scope
         row = rows.get(qualifier)
         if row is None:
             row = rows[qualifier] = (view.depends(qualifier), {})
         depends, known = row
+        # What is said in equal words where the same is seen means the same.
         key: object = name
         if depends == "type":
             key = (name, around(scope))
@@ -170,41 +171,31 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
             key = (name, scope)
         target = known.get(key)
         if target is None:
-            if name not in words:
-                target = NONE
-            elif depends == "file":
-                target = view.behind(view.subject(scope, qualifier), name)
-            else:
-                target = view.target(scope, name, qualifier)
-            if 0 <= target < own_file and names.flags[target] & DECLARED:
-                target = resolver.real(target)
-            known[key] = target
-        if target >= 0:
-            resolved += each.count
-            source = sources.get(scope)
-            if source is None:
-                source = sources[scope] = _speaker(names, first, scope, own_file)
-            if source != target:
-                mentioned = outs.get(source)
-                if mentioned is None:
-                    mentioned = outs[source] = {}
-                mentioned[target] = mentioned.get(target, 0) | _BITS[each.kind]
-        elif target == MANY:
-            ambiguous += each.count
-            unclear[name] = unclear.get(name, 0) + each.count
-        else:
-            unresolved += each.count
+            target = known[key] = resolver.target(view, scope, name, qualifier)
+        if target < 0:
+            counts[target] += each.count
+            if target == MANY:
+                unclear[name] = unclear.get(name, 0) + each.count
+            continue
+        graph.resolved += each.count
+        source = sources.get(scope)
+        if source is None:
+            source = sources[scope] = _speaker(names, index, scope)
+        if source != target:
+            mentioned = outs.get(source)
+            if mentioned is None:
+                mentioned = outs[source] = {}
+            mentioned[target] = mentioned.get(target, 0) | _BITS[each.kind]
     for source, mentioned in outs.items():
         graph.outs[source] = tuple(mentioned)
         graph.how[source] = bytes(mentioned.values())
-    graph.resolved += resolved
-    graph.unresolved += unresolved
-    graph.ambiguous += ambiguous
+    graph.unresolved += counts[NONE]
+    graph.ambiguous += counts[MANY]
 
 
-def _speaker(names: Names, first: int, scope: int, own_file: int) -> int:
-    """The node that speaks where `scope` does."""
-    node = first + scope
+def _speaker(names: Names, index: int, scope: int) -> int:
+    """The node that speaks where `scope` of a file does."""
+    node = names.first[index] + scope
     if names.kind[node] not in SYMBOL_KINDS:
         node = names.holder(node)
-    return node if node >= 0 else own_file
+    return node if node >= 0 else names.symbols + index

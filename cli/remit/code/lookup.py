@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import pairwise
 
 from remit.code.facts import SYMBOL_KINDS
 from remit.code.graph import Graph
@@ -92,13 +93,13 @@ class Symbols:
         name = ([part for part in _JOINTS.split(spelled.strip().removesuffix("()")) if part] or [""])[-1]
         lower = name.lower()
         own = set(parts_of(name))
-        pairs = set(zip(lower, lower[1:], strict=False))
+        pairs = set(pairwise(lower))
         rough: list[tuple[float, str]] = []
         for each in self.by_name:
             other = each.lower()
             if abs(len(other) - len(lower)) > max(len(lower), len(other)) // 2 and lower not in other:
                 continue
-            shared = len(pairs.intersection(zip(other, other[1:], strict=False)))
+            shared = len(pairs.intersection(pairwise(other)))
             if shared:
                 rough.append((2 * shared / (len(pairs) + max(1, len(other) - 1)), each))
         rough.sort(key=lambda each: (-each[0], each[1]))

@@ -13,6 +13,8 @@ Parts = tuple[str, ...]
 Files = tuple[int, ...]
 """Indices of files; none: the module is not in the tree."""
 
+_RUST_STANDARD = frozenset(["std", "core", "alloc", "proc_macro", "test"])
+
 MAX_FOUND = 64
 """Files of one module. A name that means more of them tells too little."""
 
@@ -93,7 +95,9 @@ class Modules:
         """The module of that name in the directory that a file speaks for."""
         folder, _, base = self._paths[index].rpartition("/")
         if self._stem(base) not in self._habits.indexes:
-            return ()
+            if "crate" not in self._habits.roots:
+                return ()
+            folder = f"{folder}/{self._stem(base)}".removeprefix("/")
         return self._at(f"{folder}/{name}" if folder else name) or self._folder((*_split(folder, "/"), name))
 
     # -- by path -----------------------------------------------------------------------------------
@@ -175,11 +179,11 @@ class Modules:
         near = self._in_crate((*module, *parts)) or self._in_crate((*root, *parts))
         if near:
             return near
-        for whole, _ in self._by_stem.get("lib", ()):
-            crate = whole[:-1]
-            if crate and (crate[-1] == "src" and len(crate) > 1) and crate[-2].replace("-", "_") == parts[0]:
-                return self._in_crate((*crate, *parts[1:]))
-        return ()
+        crates = [whole[:-1] for whole, _ in self._by_stem.get("lib", ())]
+        named = [each for each in crates if len(each) > 1 and each[-2].replace("-", "_") == parts[0]]
+        # The name of a crate stands in no source: of the only one it is taken for granted.
+        crate = named[0] if named else crates[0] if len(crates) == 1 and parts[0] not in _RUST_STANDARD else None
+        return self._in_crate((*crate, *parts[1:])) if crate is not None else ()
 
     def _in_crate(self, parts: Parts) -> Files:
         if not parts:

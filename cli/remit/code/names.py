@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from remit.code.facts import HOLDERS, SYMBOL_KINDS, TEST, Definition, Facts, Import, Typed
+from remit.code.facts import DECLARED, HOLDERS, SYMBOL_KINDS, TEST, Definition, Facts, Import, Typed
 from remit.code.families import Habits, family_of, habits_of
 from remit.code.languages import Language, by_name
 from remit.code.modules import Modules
@@ -17,11 +17,17 @@ NONE = -1
 MANY = -2
 """In place of a node: nothing is known by that name; several are, and nothing tells which."""
 
+Module = tuple[int, ...]
+"""Indices of the files of a module; none: a module that is not in the tree."""
+
+Meaning = int | Module | None
+"""A node (or NONE, MANY), a module, or an object of which nothing is known."""
+
+MAX_HOPS = 6
+"""From module to module, and from type to base type."""
+
 TYPES = HOLDERS | {"module", "type"}
 FUNCTIONS = frozenset(["function", "method", "macro"])
-DECLARED = 4
-"""Flag of a definition that only announces what is defined elsewhere."""
-
 _OWNER = re.compile(r"[\w$?!]+(?=\W*$)")
 _GENERIC = re.compile(r"[<\[(].*$", re.DOTALL)
 
@@ -54,8 +60,8 @@ class Names:
     """A node is a definition, counted through all files in order; behind them comes one node for each file.
 
     name, kind, start, end, flags, parent, tests: of each definition; its parent is a node, NONE at the top of a file.
-    owner: of those that have one. first: of each file, its first node. top: of each file, what it defines at its
-    top. members: of a node, what it holds. inner: of each file, the names of what does not stand at its top.
+    owner, returns: of those that have them. first: of each file, its first node. top: of each file, what it defines
+    at its top. members: of a node, what it holds. inner: of each file, the names of what does not stand at its top.
     imports, inherits, typed: what files import, types inherit by name, and names are told to be; for resolving.
     """
 
@@ -68,6 +74,7 @@ class Names:
         self.start, self.end, self.flags, self.parent = array("i"), array("i"), array("i"), array("i")
         self.tests = bytearray()
         self.owner: dict[int, str] = {}
+        self.returns: dict[int, str] = {}
         self.first: list[int] = []
         self.lines: list[int] = []
         self.top: list[dict[str, int]] = []
@@ -93,7 +100,14 @@ class Names:
         return bisect_right(self.first, node) - 1
 
     def folder(self, index: int) -> str:
-        return self.paths[index].rpartition("/")[0]
+        """The directory of a file as its package: files of one package may lie below several roots."""
+        folder = self.paths[index].rpartition("/")[0]
+        roots = self.family[index].habits.source_roots
+        if not roots:
+            return folder
+        parts = folder.split("/")
+        begin = next((number for number, part in enumerate(parts) if part in roots), -1)
+        return "/".join(parts[begin + 1 :])
 
     def holder(self, node: int) -> int:
         """The symbol around a definition, NONE at the top of its file."""
@@ -109,7 +123,7 @@ class Names:
 
     def forget(self) -> None:
         """What was needed for resolving alone."""
-        self.imports, self.inherits, self.typed, self.typed_names = [], {}, {}, []
+        self.imports, self.inherits, self.typed, self.typed_names, self.returns = [], {}, {}, [], {}
 
     # -- filling -----------------------------------------------------------------------------------
 
@@ -147,15 +161,17 @@ class Names:
         inner: set[str] = set()
         self.top.append(top)
         self.inner.append(inner)
-        shared, partial = family.habits.unit == "tree", family.habits.unit != "file"
+        shared = family.habits.unit == "tree"
         for node, each in enumerate(definitions, first):
             kind = each.kind
             if kind not in SYMBOL_KINDS:
                 continue
             name = each.name
+            if each.returns:
+                self.returns[node] = each.returns
             if each.owner:
-                self._take_owned(family, index, node, each)
                 inner.add(name)
+                self._take_owned(family, index, node, each)
             elif each.parent < 0:
                 known = top.get(name)
                 if known is None or (kind != "variable" and self.kind[known] == "variable"):
@@ -164,20 +180,24 @@ class Names:
                         self._only(family.plain[tests[node]], name, node)
             else:
                 inner.add(name)
-                above = first + each.parent
-                held = members.get(above)
+                held = members.get(first + each.parent)
                 if held is None:
-                    held = members[above] = {}
+                    held = members[first + each.parent] = {}
                 if name not in held:
                     held[name] = node
-                    around = self.kind[above]
-                    if around in HOLDERS or around == "module":
-                        if kind in FUNCTIONS:
-                            self._only(family.methods[tests[node]], name, node)
-                        elif shared and kind in TYPES:
-                            self._only(family.plain[tests[node]], name, node)
-                        if partial:
-                            self._belongs(family, index, self.name[above], node, name)
+                    self._take_member(family, index, node)
+
+    def _take_member(self, family: Family, index: int, node: int) -> None:
+        """What is the first of its name in what holds it."""
+        above, kind, name = self.parent[node], self.kind[node], self.name[node]
+        if self.kind[above] not in HOLDERS and self.kind[above] != "module":
+            return
+        if kind in FUNCTIONS:
+            self._only(family.methods[self.tests[node]], name, node)
+        elif kind in TYPES and family.habits.unit == "tree":
+            self._only(family.plain[self.tests[node]], name, node)
+        if family.habits.unit != "file":
+            self._belongs(family, index, self.name[above], node, name)
 
     def _family(self, language: Language) -> Family:
         name = family_of(language)

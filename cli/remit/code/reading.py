@@ -155,6 +155,7 @@ class Reading:
             owner=owner,
             signature=signature(self._source, node, span, kind),
             doc=first_line(doc),
+            returns=self._text(captures["returns"][0])[:MAX_NAME] if "returns" in captures else "",
         )
 
     def _name(self, node: Node, captures: Captures) -> str:

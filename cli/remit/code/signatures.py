@@ -68,5 +68,5 @@ def _without_arguments(name: str) -> str:
 
 def qualifier_name(text: str) -> str:
     """What stands before a name, where it is a name itself, a path of names, or the like of `super()`."""
-    bare = text.rstrip("!?")
+    bare = text.rstrip("!?").removeprefix("new ")
     return EXPRESSION if len(bare) > MAX_QUALIFIER or "(" in bare[:-2] or len(bare.split(None, 1)) != 1 else bare

@@ -24,7 +24,7 @@ _STOP_WORDS = frozenset(
     them then there these they this those through to too two under until up update upon us use used user uses using
     very want was way we well were what when where whether which while who why will with within without work works
     would write yes yet you your
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """Words that are said of any change, of code in general, or of nothing."""
 

@@ -11,7 +11,7 @@ from functools import cache
 from remit.base.resources import Effect
 from remit.tools.contract import Tool
 
-TOOLSETS = ("documents", "files", "execution", "agents")
+TOOLSETS = ("documents", "files", "code", "execution", "agents")
 
 
 @cache

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
+
+import msgspec
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Files, Ground
+from remit.code.answers import Answers
 from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree, told_by_content
 from remit.code.facts import Facts
 from remit.code.grammars import missing_grammars
+from remit.code.graph import build_graph
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.tree import SourceTree
@@ -19,6 +24,10 @@ from remit.workspace.search_scan import Engine, Wish
 Check = Callable[[], None]
 
 
+MAX_GRAPHS = 2
+"""That are kept for further calls: of one tree, and of one below it or beside it."""
+
+
 class Source:
     """Reading source in one run. Its methods block; threads may share it."""
 
@@ -27,6 +36,8 @@ class Source:
         self._kept = kept
         self._pool = pool or Pool()
         self._engine = engine
+        self._graphs: dict[tuple[object, ...], Answers] = {}
+        self._building = Lock()
 
     def tree(self, ground: Ground, check: Check, bounds: TreeBounds = DEFAULT_BOUNDS) -> SourceTree:
         """See `code.crawl.read_tree`."""
@@ -35,6 +46,21 @@ class Source:
     def file(self, language: Language, source: bytes, check: Check) -> Facts | None:
         """See `code.crawl.read_source`."""
         return read_source(self._pool, language, source, check)
+
+    def answers(self, files: Files, name: str, check: Check) -> Answers:
+        """Over a declared tree as it is now. Calls at once wait for one another: each would do the same work."""
+        with files.ground(name) as ground, self._building:
+            check()
+            tree = self.tree(ground, check)
+            key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
+            known = self._graphs.pop(key, None)
+            if known is None:
+                prefix = "" if ground.name == "." else f"{ground.name}/"
+                known = Answers(build_graph(tree, prefix, check))
+            self._graphs[key] = known
+            while len(self._graphs) > MAX_GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+            return known
 
     def close(self) -> None:
         """End all work, that of threads still at it too."""
@@ -53,11 +79,10 @@ class SourceGrant:
         self._files = files
         self._check = check
 
-    def tree(self, name: str) -> SourceTree:
+    def answers(self, name: str) -> Answers:
         if self._files is None:
             raise Failure(ErrorCode.UNDECLARED, "no directory was declared")
-        with self._files.ground(name) as ground:
-            return self._source.tree(ground, self._check)
+        return self._source.answers(self._files, name, self._check)
 
     def facts(self, name: str, source: bytes) -> Facts | None:
         language = told_by_content(language_of(name), source)

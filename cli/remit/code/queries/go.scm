@@ -92,3 +92,19 @@
   left: (expression_list . (identifier) @typed .)
   right: (expression_list
     . (unary_expression operand: (composite_literal type: [(type_identifier) (qualified_type)] @type))))
+; What calls give is told where they are defined.
+(short_var_declaration
+  left: (expression_list . (identifier) @typed)
+  right: (expression_list . (call_expression function: [(identifier) (selector_expression)] @type)))
+(function_declaration
+  name: (identifier) @name
+  result: [(type_identifier) (qualified_type) (pointer_type) (generic_type)] @returns)
+(function_declaration
+  name: (identifier) @name
+  result: (parameter_list . (parameter_declaration type: (_) @returns)))
+(method_declaration
+  name: (field_identifier) @name
+  result: [(type_identifier) (qualified_type) (pointer_type) (generic_type)] @returns)
+(method_declaration
+  name: (field_identifier) @name
+  result: (parameter_list . (parameter_declaration type: (_) @returns)))

@@ -93,11 +93,12 @@
   name: (aliased_import name: (dotted_name) @name alias: (identifier) @alias)) @import
 (import_from_statement module_name: (_) @module (wildcard_import) @all) @import
 
-(assignment left: (identifier) @typed right: (call function: [(identifier) (attribute)] @type))
-(assignment left: (attribute object: (identifier)) @typed right: (call function: [(identifier) (attribute)] @type))
+(assignment left: (identifier) @typed !type right: (call function: [(identifier) (attribute)] @type))
+(assignment left: (attribute object: (identifier)) @typed !type right: (call function: [(identifier) (attribute)] @type))
 (assignment left: [(identifier) (attribute object: (identifier))] @typed type: (type [(identifier) (attribute)] @type))
 (typed_parameter . (identifier) @typed type: (type [(identifier) (attribute)] @type))
 (typed_default_parameter name: (identifier) @typed type: (type [(identifier) (attribute)] @type))
 (as_pattern
   (call function: [(identifier) (attribute)] @type)
   alias: (as_pattern_target (identifier) @typed))
+(function_definition name: (identifier) @name return_type: (type [(identifier) (attribute)] @returns))

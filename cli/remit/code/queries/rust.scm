@@ -111,3 +111,8 @@
     pattern: (identifier) @typed
     value: (call_expression function: (scoped_identifier path: (_) @type name: (identifier) @_made)))
   (#any-of? @_made "new" "default" "from" "with_capacity"))
+; What calls give is told where they are defined.
+(let_declaration
+  pattern: [(identifier) @typed (mut_pattern (identifier) @typed)]
+  value: (call_expression function: [(identifier) (scoped_identifier)] @type))
+(function_item name: (identifier) @name return_type: (_) @returns)

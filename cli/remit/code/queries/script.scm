@@ -160,3 +160,10 @@
 (assignment_expression
   left: (member_expression object: (this)) @typed
   right: (new_expression constructor: [(identifier) (member_expression)] @type))
+; What calls give is told where they are defined.
+(variable_declarator
+  name: (identifier) @typed
+  value: [
+    (call_expression function: [(identifier) (member_expression)] @type)
+    (await_expression (call_expression function: [(identifier) (member_expression)] @type))
+  ])

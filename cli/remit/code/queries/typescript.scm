@@ -58,3 +58,6 @@
 (property_signature
   name: (property_identifier) @typed
   type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
+(function_declaration name: (identifier) @name return_type: (type_annotation (_) @returns))
+(method_definition name: (_) @name return_type: (type_annotation (_) @returns))
+(method_signature name: (_) @name return_type: (type_annotation (_) @returns))

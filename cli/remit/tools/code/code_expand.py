@@ -1,0 +1,127 @@
+"""code_expand: the source of one symbol, with what it refers to and what refers to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.calls import Outcome, done
+from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import Bounds
+from remit.base.ports import ToolContext, World
+from remit.base.resources import Effect, Resource
+from remit.base.text import head, shorten, visible
+from remit.code.tree import MAX_FILE_BYTES
+from remit.tools.code._report import LEGEND, Path, Symbol, footer, named_note, shown, summary, tree_of, unclear_note
+from remit.tools.contract import Tool
+
+MAX_SOURCE_BYTES = 32 * 1024
+MAX_NEIGHBOURS = 40
+SMALL_FILE_LINES = 200
+MOST = 0.5
+"""The part of a small file above which a symbol is shown with all of it."""
+
+_ROWS_BYTES = 7_000
+
+
+class CodeExpandParams(msgspec.Struct, forbid_unknown_fields=True):
+    symbol: Symbol
+    path: Path = ""
+
+
+class CodeExpand(Tool):
+    """Return the source of one symbol with its immediate callers and callees.
+
+    Where several symbols have the name, the highest ranked one is shown and the others are named; `Type.name` or
+    `path::name` tells which. The whole file is shown instead, and why, when the symbol is most of a small file. At
+    most 32 KiB of source, 40 callers and 40 callees; both lists are lower bounds. A name that nothing has is refused
+    with close names. Same languages and limits as code_map.
+    """
+
+    name = "code_expand"
+    toolset = "code"
+    effects = frozenset({Effect.READ})
+    bounds = Bounds(seconds=120.0)
+    repeatable = True
+    hands = frozenset({"code"})
+    Params = CodeExpandParams
+
+    def resources(self, params: CodeExpandParams, world: World) -> Sequence[Resource]:
+        return tree_of(params.path, world)
+
+    async def run(self, params: CodeExpandParams, ctx: ToolContext) -> Outcome:
+        outcome: Outcome = await ctx.in_thread(_expand, params, ctx)
+        return outcome
+
+
+class _Excerpt(msgspec.Struct, frozen=True):
+    """Lines start to end of a file, numbered. whole: why it is all of the file, or "". cut: lines left out."""
+
+    start: int
+    end: int
+    lines: list[str]
+    whole: str = ""
+    cut: int = 0
+
+
+def _expand(params: CodeExpandParams, ctx: ToolContext) -> Outcome:
+    answers = ctx.code.answers(params.path or ".")
+    nodes = answers.named(params.symbol)
+    node = nodes[0]
+    row = answers.row(node)
+    excerpt = _excerpt(ctx, row.path, row.start, row.end)
+    callers = shown(answers, answers.callers([node]), MAX_NEIGHBOURS, room=_ROWS_BYTES)
+    callees = shown(answers, answers.callees([node]), MAX_NEIGHBOURS, room=_ROWS_BYTES)
+    data: dict[str, Any] = {
+        "symbol": params.symbol,
+        "definition": msgspec.to_builtins(row),
+        "others": shown(answers, nodes[1:], 20).data(),
+        "start": excerpt.start,
+        "end": excerpt.end,
+        "source": "\n".join(excerpt.lines),
+        "wholeFile": excerpt.whole,
+        "cutLines": excerpt.cut,
+        "callers": callers.data(),
+        "callersTotal": callers.total,
+        "callees": callees.data(),
+        "calleesTotal": callees.total,
+        "tree": summary(answers.graph),
+    }
+    lines = [f"{visible(row.name)} {row.kind} {visible(row.path)}:{row.start}-{row.end}"]
+    lines += [f"[{excerpt.whole}]"] if excerpt.whole else []
+    lines += [f"{number}: {line}" for number, line in enumerate(excerpt.lines, excerpt.start)]
+    lines += [f"[{excerpt.cut} more lines of it are left out]"] if excerpt.cut else []
+    for title, found in (("callers", callers), ("callees", callees)):
+        if found.rows:
+            lines += [f"{title}, {LEGEND}:", *found.lines(), *found.cut()]
+        else:
+            lines.append(f"No {title} were found.")
+    notes = [*named_note(answers, params.symbol, nodes, "the highest ranked is shown"), *unclear_note(answers, [node])]
+    return done(data, "\n".join([*lines, *notes, *footer(answers.graph)]))
+
+
+def _excerpt(ctx: ToolContext, path: str, start: int, end: int) -> _Excerpt:
+    """Raises Failure(file_changed) when the file is no longer as it was read."""
+    with ctx.files.open(path) as opened:
+        source = opened.read(MAX_FILE_BYTES + 1)
+    lines = source.decode("utf-8", "replace").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if end > len(lines):
+        raise Failure(ErrorCode.FILE_CHANGED, f"{shorten(path)} changed while it was read; call the tool again")
+    total, of_it = len(lines), end - start + 1
+    whole = ""
+    if of_it < total <= SMALL_FILE_LINES and of_it >= MOST * total and len(source) <= MAX_SOURCE_BYTES:
+        whole = f"the whole file is shown: the symbol is {of_it} of its {total} lines"
+        start, end = 1, total
+    room = MAX_SOURCE_BYTES
+    kept: list[str] = []
+    for line in lines[start - 1 : end]:
+        text = line.removesuffix("\r")
+        room -= len(text.encode("utf-8", "replace")) + 1
+        if room < 0 and kept:
+            break
+        kept.append(text if room >= 0 else head(text, MAX_SOURCE_BYTES))
+    return _Excerpt(start, start + len(kept) - 1, kept, whole, end - start + 1 - len(kept))

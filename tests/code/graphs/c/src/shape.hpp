@@ -1,0 +1,6 @@
+class Shape {
+public:
+  virtual double area() const;
+  void draw();
+};
+namespace geo { double scale(double); }

@@ -1,0 +1,1 @@
+namespace Acme.App { class Base { protected void Prepare() {} } }

@@ -1,0 +1,3 @@
+package main
+
+func local() string { return "" }

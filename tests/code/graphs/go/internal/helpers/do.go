@@ -1,0 +1,3 @@
+package helpers
+
+func Do() {}

@@ -1,0 +1,8 @@
+package store
+
+import "testing"
+
+func TestGet(t *testing.T) {
+	s := New()
+	s.Get("a")
+}

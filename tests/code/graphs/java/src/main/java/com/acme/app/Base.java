@@ -1,0 +1,2 @@
+package com.acme.app;
+abstract class Base { void prepare() { } }

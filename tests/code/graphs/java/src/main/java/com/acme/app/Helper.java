@@ -1,0 +1,2 @@
+package com.acme.app;
+class Helper { static void help() {} }

@@ -1,0 +1,2 @@
+package com.acme.store;
+public class Cache { public void put(String x) { } }

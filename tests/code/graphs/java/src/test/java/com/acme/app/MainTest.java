@@ -1,0 +1,2 @@
+package com.acme.app;
+class MainTest { @Test void runs() { new Main().run(); } }

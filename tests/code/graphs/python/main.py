@@ -1,0 +1,2 @@
+from pkg.core import *
+make()

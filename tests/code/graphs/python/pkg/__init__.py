@@ -1,0 +1,2 @@
+from pkg.core import Engine as Engine
+from .util import helper

@@ -1,0 +1,2 @@
+def helper(): return _low()
+def _low(): return 1

@@ -1,0 +1,2 @@
+use acme::run;
+fn main() { run(); }

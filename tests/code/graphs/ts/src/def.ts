@@ -1,0 +1,1 @@
+export default function somewhere() { return 1; }

@@ -1,0 +1,4 @@
+export * from './store';
+export { Api } from './api';
+import { helper } from './lib';
+export function boot() { helper(); }

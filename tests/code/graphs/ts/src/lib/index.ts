@@ -1,0 +1,2 @@
+export const helper = () => low();
+function low() { return 1; }
