@@ -26,6 +26,11 @@ Meaning = int | Module | None
 MAX_HOPS = 6
 """From module to module, and from type to base type."""
 
+Told = tuple[int, int, str]
+"""A type as it is spelled in a file (index) and scope."""
+
+_MAX_TOLD = 8
+
 TYPES = HOLDERS | {"module", "type"}
 FUNCTIONS = frozenset(["function", "method", "macro"])
 _OWNER = re.compile(r"[\w$?!]+(?=\W*$)")
@@ -83,7 +88,7 @@ class Names:
         self.family: list[Family] = []
         self.imports: list[list[Import]] = []
         self.inherits: dict[int, list[tuple[str, str]]] = {}
-        self.typed: dict[tuple[int, str], tuple[int, int, str] | None] = {}
+        self.typed: dict[tuple[int, str], list[Told]] = {}
         self.typed_names: list[set[str]] = []
         self._families: dict[str, Family] = {}
         self._kinds: dict[str, str] = {}
@@ -258,9 +263,12 @@ class Names:
             while place >= 0 and self.kind[place] not in HOLDERS:
                 place = self.parent[place]
         key = (place if place >= 0 else -index - 2, name)
-        told = (index, self.parent[place] - first if place >= 0 else NONE, each.type)
-        known = self.typed.get(key, told)
-        self.typed[key] = told if known is not None and known[2] == each.type else None
+        told = (index, max(NONE, self.parent[place] - first) if place >= 0 else NONE, each.type)
+        known = self.typed.get(key)
+        if known is None:
+            self.typed[key] = [told]
+        elif told not in known and len(known) < _MAX_TOLD:
+            known.append(told)
         return name
 
 

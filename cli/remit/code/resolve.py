@@ -9,8 +9,10 @@ language brings nothing of that name along.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from remit.code.facts import DECLARED, EXPORTED
-from remit.code.names import MAX_HOPS, NONE, TYPES, Meaning, Module, Names, owner_name
+from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Meaning, Module, Names, Told, owner_name
 from remit.code.view import View
 
 _MAKERS = ("__init__", "constructor", "__construct", "init", "initialize")
@@ -119,12 +121,11 @@ class Resolver:
                     return found
         return NONE
 
-    def told(self, told: tuple[int, int, str] | None) -> int:
-        """The node of a type that is told in a file and scope; None: in two ways."""
-        if told is None:
-            return NONE
-        index, scope, spelled = told
-        return self.view(index).type_named(scope, spelled)
+    def told(self, ways: Sequence[Told]) -> int:
+        """The node of the type that is told, in one way or another; NONE where two are told."""
+        found = {self.view(index).type_named(scope, spelled) for index, scope, spelled in ways}
+        found -= {NONE, MANY}
+        return found.pop() if len(found) == 1 else NONE
 
     def returned(self, function: int, spelled: str) -> int:
         """The node of the type that a function is told to return, or NONE."""
