@@ -2,7 +2,8 @@
 
 A language's queries say what is what by the names of their captures; a match holds one of
 
-    @definition.KIND  the definition; @name its name (without: its first line); and perhaps
+    @definition.KIND  the definition; @name its name (several: from the first to the last; none: its first line);
+                      and perhaps
                       @span  where decorators and the like belong to it: the wider node
                       @doc   its documentation, where that is no comment above it
                       @owner the type that it belongs to, named elsewhere (a receiver, a qualifier)

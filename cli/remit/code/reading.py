@@ -159,7 +159,11 @@ class Reading:
         )
 
     def _name(self, node: Node, captures: Captures) -> str:
-        named = self._text(captures["name"][0]) if "name" in captures else self._first_line_of(node)
+        if "name" not in captures:
+            named = self._first_line_of(node)
+        else:
+            start, end = _extent(captures)
+            named = self._source[start:end].decode("utf-8", "replace")
         return plain_string(" ".join(named.split()))[:MAX_NAME]
 
     def _first_line_of(self, node: Node) -> str:
@@ -248,8 +252,8 @@ class Reading:
 
 
 def _extent(captures: Captures) -> tuple[int, int]:
-    name = captures["name"][0]
-    return name.start_byte, name.end_byte
+    names = captures["name"]
+    return names[0].start_byte, names[-1].end_byte
 
 
 @cache

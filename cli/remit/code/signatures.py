@@ -19,6 +19,7 @@ _ANNOTATIONS = re.compile(
     r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
     r"|#?\[[^\]]*\])\s+)+"
 )
+_COMMENTS = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$", re.MULTILINE)
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
@@ -34,7 +35,11 @@ def signature(source: bytes, node: Node, span: Node, kind: str) -> str:
         end = source.find(b"\n", node.start_byte)
         end = node.end_byte if end < 0 else min(end, node.end_byte)
     text = source[start : min(end, start + 4 * MAX_SIGNATURE)].decode("utf-8", "ignore")
-    return _ANNOTATIONS.sub("", " ".join(text.split()))[:MAX_SIGNATURE].rstrip(" {:=;,").removesuffix(" =>")
+    return (
+        _ANNOTATIONS.sub("", " ".join(_COMMENTS.sub("", text).split()))[:MAX_SIGNATURE]
+        .rstrip(" {:=;,")
+        .removesuffix(" =>")
+    )
 
 
 def _body(node: Node) -> Node | None:

@@ -9,10 +9,10 @@
 
 (method_declaration name: (identifier) @name) @definition.method
 (constructor_declaration name: (identifier) @name) @definition.method
-(destructor_declaration name: (identifier) @name) @definition.method
+(destructor_declaration "~" @name name: (identifier) @name) @definition.method
 (local_function_statement name: (identifier) @name) @definition.function
-(operator_declaration operator: _ @name) @definition.method
-(conversion_operator_declaration type: (_) @name) @definition.method
+(operator_declaration "operator" @name operator: _ @name) @definition.method
+(conversion_operator_declaration "operator" @name type: (_) @name) @definition.method
 (indexer_declaration "this" @name) @definition.method
 
 (field_declaration

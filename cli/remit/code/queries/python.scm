@@ -1,5 +1,5 @@
 (module . (string) @documentation)
-(module . (comment) . (string) @documentation)
+(module . (comment)+ . (string) @documentation)
 
 (decorated_definition definition: (_ name: (identifier) @name)) @span
 
@@ -40,6 +40,9 @@
 (for_in_clause left: (identifier) @local)
 (as_pattern_target (identifier) @local)
 (named_expression name: (identifier) @local)
+(case_pattern (dotted_name . (identifier) @local .))
+(keyword_pattern (dotted_name . (identifier) @local .))
+(splat_pattern (identifier) @local)
 
 (call function: (identifier) @name) @reference.call
 (call function: (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.call

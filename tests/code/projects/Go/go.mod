@@ -1,0 +1,3 @@
+module example.org/tracker
+
+go 1.22

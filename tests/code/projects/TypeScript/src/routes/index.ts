@@ -1,0 +1,2 @@
+export { tasks } from "./tasks";
+export * as health from "./health";
