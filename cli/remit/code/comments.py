@@ -31,8 +31,9 @@ _NOTICE = re.compile(
 _QUOTES = ('"""', "'''", '"', "'", "`")
 
 
-def comment_above(lines: Sequence[bytes], row: int) -> str:
-    """The comment that ends right above row (from 0), or ""."""
+def comment_above(lines: Sequence[bytes], row: int, *, blocks_only: bool = False) -> str:
+    """The comment that ends right above row (from 0), or "". blocks_only: the language has no other comments, and other
+    uses for their marks."""
     above = row - 1
     while above >= 0 and _BETWEEN.match(lines[above]):
         above -= 1
@@ -43,6 +44,8 @@ def comment_above(lines: Sequence[bytes], row: int) -> str:
         if above < 0 or not _BLOCK_START.match(lines[above]):
             return ""
         return _decoded(lines[above : last + 1])
+    if blocks_only:
+        return ""
     while above >= 0 and last - above < _MAX_COMMENT_LINES and _LINE.match(lines[above]):
         above -= 1
     return _decoded(lines[above + 1 : last + 1])

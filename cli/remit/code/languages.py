@@ -18,7 +18,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     endings, names: of files, lower case; a name may end in `*`. programs: of a `#!` line. calls: whether
     definitions refer to one another. family: languages that share one space of names ("": its own). tests:
     pattern over a path from the root that tells a file of tests. test_names: pattern over the name of a function
-    or class that tells a test. depth: how deep an outline goes. joint: what stands between an owner and a name where a
+    or class that tells a test. depth: how deep an outline goes. block_comments: it has no others. joint: what stands between an owner and a name where a
     definition is written with both.
     """
 
@@ -33,6 +33,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     tests: str = r"(^|/)(tests?|spec)/"
     test_names: str = ""
     depth: int = 8
+    block_comments: bool = False
     joint: str = ""
 
 
@@ -119,7 +120,7 @@ LANGUAGES: tuple[Language, ...] = (
     _language("TOML", ".toml", names=("cargo.lock", "poetry.lock", "uv.lock"), calls=False, depth=3),
     _language("YAML", ".yaml .yml", calls=False, depth=3),
     _language("SQL", ".sql .ddl", calls=False),
-    _language("CSS", ".css", calls=False, depth=3),
+    _language("CSS", ".css", calls=False, depth=3, block_comments=True),
     _language("JSON", ".json .jsonc .webmanifest .geojson", calls=False, depth=3),
     _language("HCL", ".hcl .tf .tfvars .nomad", calls=True),
     _language(

@@ -143,7 +143,7 @@ class Reading:
         if "doc" in captures:
             doc = self._text(captures["doc"][0])
         elif around is None or around.start < start:
-            above = comment_above(self._lines, start - 1)
+            above = comment_above(self._lines, start - 1, blocks_only=self._language.block_comments)
             doc = "" if is_notice(above) else above
         return Definition(
             name=name,

@@ -16,7 +16,7 @@ MAX_SIGNATURE = 240
 """Characters."""
 
 _ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
+    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b|media\b|supports\b|layer\b|container\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
     r"|#?\[[^\]]*\])\s+)+"
 )
 _COMMENTS = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$", re.MULTILINE)

@@ -1,0 +1,5 @@
+{
+  good = 1;
+  bad = { a = ; };
+  fine = x: x;
+}

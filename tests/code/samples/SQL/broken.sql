@@ -1,0 +1,3 @@
+CREATE TABLE good (id INT);
+CREATE TABEL bad (id INT;
+CREATE TABLE fine (id INT);
