@@ -18,7 +18,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     endings, names: of files, lower case; a name may end in `*`. programs: of a `#!` line. calls: whether
     definitions refer to one another. family: languages that share one space of names ("": its own). tests:
     pattern over a path from the root that tells a file of tests. test_names: pattern over the name of a function
-    or class that tells a test. depth: how deep an outline goes. block_comments: it has no others. joint: what stands between an owner and a name where a
+    or class that tells a test. depth: how deep an outline goes.
+    block_comments: it has no others. joint: what stands between an owner and a name where a
     definition is written with both.
     """
 
