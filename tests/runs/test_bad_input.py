@@ -257,7 +257,8 @@ def test_files_of_the_workspace_that_are_no_text(home: Home) -> None:
     script = home.script(
         {"calls": [*reads, {"tool": "list_files"}, {"tool": "search_files", "arguments": {"query": "x"}}]}, DONE
     )
-    ran = home.stream("Read", "-m", script, "-o", str(home.out))
+    tools = ["--tools", "read_file,list_files,search_files"]
+    ran = home.stream("Read", "-m", script, *tools, "-o", str(home.out))
     assert ran.result == ended(home.out, 0) and ran.result["counts"]["traceback"] == 0
     outcomes = [record["outcome"] for record in journal(home.out, "call_settled")]
     assert "caf\u00e9 costs 5 \u20ac" in outcomes[0]["data"]["content"]

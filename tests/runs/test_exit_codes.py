@@ -77,7 +77,7 @@ def test_4_refused(home: Home, flags: list[str], kind: str) -> None:
         'version = 1\n[[rule]]\ntools = ["read_file"]\npath = "a.md"\ndecide = "ask"\nwhy = "somebody has to look"\n'
     )
     script = home.script({"calls": [{"tool": "read_file", "arguments": {"path": "a.md"}}]}, ECHO)
-    policy = ["-p", str(home.path / "policy.toml")]
+    policy = ["-p", str(home.path / "policy.toml"), "--tools", "read_file"]
     result = agreed(home, home.stream("Read", "-m", script, *policy, *flags, "-o", str(home.out)), "refused", 4, kind)
     assert result["resumable"]
     assert [denial["why"] for denial in result["permission_denials"]] == ["somebody has to look"]
@@ -173,7 +173,18 @@ def test_130_143_129_stopped(home: Home, number: signal.Signals, code: int) -> N
 
 def test_141_the_reader_of_stdout_went_away(home: Home) -> None:
     script = home.script({**LIST, "repeat": 50}, ECHO)
-    arguments = ["run", "Hello", "-m", script, "-o", str(home.out), "--output-format", "stream-json"]
+    arguments = [
+        "run",
+        "Hello",
+        "-m",
+        script,
+        "--tools",
+        "list_files",
+        "-o",
+        str(home.out),
+        "--output-format",
+        "stream-json",
+    ]
     with home.started(*arguments) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.readline()
@@ -200,7 +211,8 @@ def test_200_quick_runs_end_in_one_line_each(home: Home, part: int) -> None:
         model, code = scripts[number % len(scripts)]
         out = home.path / f"out{number}"
         form = "json" if number % 2 else "stream-json"
-        ran = home.run("run", f"Part {part}", "-m", model, "-o", str(out), "--max-turns", "3", "--output-format", form)
+        flags = ["-m", model, "--tools", "list_files", "-o", str(out), "--max-turns", "3", "--output-format", form]
+        ran = home.run("run", f"Part {part}", *flags)
         assert ran.stdout.endswith(b"\n") and ran.stdout.count(b'"type":"result"') == 1
         assert ran.result == ended(out, code)
         assert [event["type"] for event in lines(out / "events.jsonl")].count("result") == 1

@@ -43,7 +43,20 @@ def test_memory_grows_with_the_transcript_alone(home: Home) -> None:
 
     with ModelServer(answer) as server:
         environ = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-0"}
-        command = ["run", "Read.", "-m", "openai/m", "-q", "-n", "--max-turns", "none", "--max-calls", "none"]
+        command = [
+            "run",
+            "Read.",
+            "--tools",
+            "read_file",
+            "-m",
+            "openai/m",
+            "-q",
+            "-n",
+            "--max-turns",
+            "none",
+            "--max-calls",
+            "none",
+        ]
         with home.started(*command, environ=environ, stdout=subprocess.DEVNULL) as process:
             started.set_result(process.pid)
             assert process.wait(120) == 0

@@ -24,7 +24,8 @@ def test_a_run_in_the_workspace_does_not_read_its_own_files(home: Home) -> None:
         {"tool": "list_files", "arguments": {"recursive": True}},
         {"tool": "search_files", "arguments": {"query": "needle"}},
     ]
-    ran = home.stream("go", "-m", home.script({"calls": calls}, {"text": "done"}), "-o", "out")
+    tools = ["--tools", "read_file,list_files,search_files"]
+    ran = home.stream("go", "-m", home.script({"calls": calls}, {"text": "done"}), *tools, "-o", "out")
     read, listed, found = results(ran)
     assert read["error"]["code"] == "denied"  # type: ignore[index]
     assert "belongs to remit itself" in read["error"]["message"]  # type: ignore[index]
@@ -37,7 +38,9 @@ def test_a_run_is_resumed_from_anywhere(home: Home) -> None:
     (home.work / "script.json.yaml").write_text(
         json.dumps({"version": 1, "turns": [{"calls": [{"tool": "list_files", "arguments": {}}]}, {"text": "done"}]})
     )
-    first = home.run("run", "go", "-m", "scripted/script.json.yaml", "-o", "out", "--max-turns", "1")
+    first = home.run(
+        "run", "go", "-m", "scripted/script.json.yaml", "--tools", "list_files", "-o", "out", "--max-turns", "1"
+    )
     assert first.code == 7, first.stderr
     elsewhere = home.path / "elsewhere"
     elsewhere.mkdir()

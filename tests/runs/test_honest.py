@@ -121,7 +121,8 @@ def test_a_call_of_a_withheld_tool_is_a_refusal_too(home: Home, decide: str) -> 
 
 @pytest.mark.parametrize("raw", ["[" * 5000, '{"path":' + "[" * 5000 + "]" * 5000 + "}", '{"a":' * 120])
 def test_arguments_nested_without_end_are_wrong_arguments(home: Home, raw: str) -> None:
-    ran = home.stream("go", "-m", home.script({"calls": [{"tool": "read_file", "raw": raw}]}, {"text": "done"}))
+    model = home.script({"calls": [{"tool": "read_file", "raw": raw}]}, {"text": "done"})
+    ran = home.stream("go", "-m", model, "--tools", "read_file")
     (result,) = (event["tool_use_result"] for event in ran.events if event["type"] == "user")
     assert (ran.code, result["error"]["code"]) == (0, "invalid_arguments"), ran.stderr
     assert "nested deeper than 100 levels" in result["error"]["message"]

@@ -32,7 +32,7 @@ AT_ONCE = {"REMIT_RETRY_SECONDS": "0"}
 def ask(home: Home, url: str, *more: str, **environ: str) -> Ran:
     """A run with this server as its model, everything checked that holds for each of them."""
     ran = home.stream(
-        "Go", "-m", "openai/m", "-o", str(home.out), *more,
+        "Go", "-m", "openai/m", "--tools", "list_files,read_file,search_files", "-o", str(home.out), *more,
         environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY, **environ},
     )  # fmt: skip
     assert ran.result == ended(home.out, ran.code)

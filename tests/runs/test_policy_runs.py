@@ -121,6 +121,7 @@ def test_trees_show_what_rules_leave(home: Home) -> None:
         DONE,
     )
     flags = ["--deny", "search_files:path=secret/**", "--deny", "list_files:path=secret/**"]
+    flags += ["--tools", "list_files,search_files"]
     ran = home.stream("Go", "-m", script, *flags, "-o", str(home.out))
     assert ran.result == ended(home.out, 0)
     search, listing, *within = (record["outcome"] for record in journal(home.out, "call_settled"))
@@ -275,7 +276,7 @@ def test_decision_300_equals_decision_1(home: Home, decide: str) -> None:
     home.write("a.md", "A\n")
     (home.work / "p.toml").write_text(policy(rule(decide, "the rule", tools=["read_file"], path="a.md")))
     script = home.script(*reads("a.md", 100, at_once=3), DONE)
-    flags = ["-p", "p.toml", "--max-turns", "200", "-o", str(home.out), "-q"]
+    flags = ["-p", "p.toml", "--tools", "read_file", "--max-turns", "200", "-o", str(home.out), "-q"]
     ran = home.stream("Go", "-m", script, *flags)
     assert ran.result == ended(home.out, 0)
     decided = lines(home.out / "decisions.jsonl")

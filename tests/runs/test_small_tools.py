@@ -177,3 +177,87 @@ def test_the_todo_list_is_told_and_survives_a_resume(home: Home) -> None:
     told = [event["todos"] for event in again.events if event.get("subtype") == "todos"]
     assert [[item["status"] for item in todos] for todos in told] == [["completed", "in_progress"]]
     assert len(journal(home.out, "todos_set")) == 2
+
+
+# -- question ----------------------------------------------------------------------------------
+
+ANSWERS = """version = 1
+[[answer]]
+question = "Which database*"
+choose = ["SQLite"]
+uses = 1
+"""
+ASKED = {
+    "questions": [
+        {
+            "question": "Which database do you want?",
+            "header": "Database",
+            "options": [{"label": "PostgreSQL", "description": "a server"}, {"label": "SQLite"}],
+        },
+        {"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}]},
+    ]
+}
+
+
+def test_questions_are_answered_from_the_approvals_file(home: Home) -> None:
+    answers = home.write("a.toml", ANSWERS)
+    model = home.script(calls("question", ASKED), calls("question", ASKED, {"questions": []}), DONE)
+    ran = home.stream("go", "-m", model, "--tools", "question", "-a", str(answers), "-o", str(home.out))
+
+    assert ran.code == 0 and ran.events[0]["tools"] == ["question", "tool_output"]
+    first, again, odd = journal(home.out, "call_settled")
+    assert first["content"] == "Database: SQLite\nColour: (no answer)"
+    assert [(each["answer"], each["where"]) for each in first["outcome"]["data"]["answers"]] == [
+        (["SQLite"], f"{answers}:2"),
+        ([], ""),
+    ]
+    assert again["outcome"]["error"]["code"] == "unanswered"
+    assert f"Database: {answers}:2 was for 1 use(s), which are spent" in again["outcome"]["error"]["message"]
+    assert odd["outcome"]["error"]["code"] == "invalid_arguments"
+    assert f"note: Database (t1.c1) is answered by {answers}:2: SQLite" in ran.stderr
+
+
+@pytest.mark.parametrize("text", ["", "version = 1\n"], ids=["no file", "no answers"])
+def test_without_answers_no_question_can_be_asked(home: Home, text: str) -> None:
+    flags = ["-a", str(home.write("a.toml", text))] if text else []
+    model = home.script(calls("question", ASKED), DONE)
+    ran = home.stream("go", "-m", model, "--tools", "question", *flags, "-o", str(home.out))
+    assert ran.events[0]["tools"] == []
+    assert "nobody is there to answer" in ran.events[0]["withheld_tools"]["question"]
+    assert outcomes(home.out)[0]["error"]["code"] == "denied"
+    listed = json.loads(home.run("tools", "--json", "--tools", "question", *flags).stdout)
+    (entry,) = [each for each in listed if each["name"] == "question"]
+    assert entry["state"] == "off" and "nobody is there to answer" in entry["reason"]
+
+
+# -- defaults ----------------------------------------------------------------------------------
+
+
+def test_a_prompt_alone_offers_reading_and_nothing_else(home: Home) -> None:
+    home.write("a.md", "A\n")
+    model = home.script(calls("file_read", {"filePath": "a.md"}), calls("file_write", {"filePath": "b"}), DONE)
+    ran = home.stream("go", "-m", model, "-o", str(home.out))
+    offered = ran.events[0]["tools"]
+    code = [name for name in offered if name.startswith("code_")]
+    assert [name for name in offered if name not in code] == [
+        "file_read",
+        "file_glob",
+        "file_grep",
+        "file_index",
+        "todo_write",
+        "tool_output",
+    ]
+    read, written = outcomes(home.out)
+    assert read["ok"] and written["error"]["code"] == "unknown_tool"
+
+
+# -- shell -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("execution", "offered"), [("sync", True), ("auto", True), ("async", False)])
+def test_a_shell_that_only_works_in_the_background_is_not_offered(home: Home, execution: str, offered: bool) -> None:
+    (home.path / "config" / "remit.toml").write_text(f'[shell]\nexecution = "{execution}"\n')
+    listed = json.loads(home.run("tools", "--json", "--tools", "shell=auto").stdout)
+    (entry,) = [each for each in listed if each["name"] == "shell"]
+    assert entry["state"] == ("on" if offered else "off")
+    assert offered or entry["reason"].startswith("`[shell] execution` is async, and this run has no background")

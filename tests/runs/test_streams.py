@@ -98,6 +98,8 @@ def test_a_slow_reader_loses_nothing(home: Home) -> None:
     arguments = [
         "run",
         "Go",
+        "--tools",
+        "read_file",
         "-m",
         home.script(*reads("big.md", 3, at_once=10), DONE),
         "-o",
@@ -123,7 +125,19 @@ def test_a_slow_reader_loses_nothing(home: Home) -> None:
 def test_head_leaves_early(home: Home) -> None:
     home.write("big.md", "x" * 20_000)
     turns = [*reads("big.md", 20), DONE]
-    run = [*REMIT, "run", "Go", "-m", home.script(*turns), "-o", str(home.out), "--output-format", "stream-json"]
+    run = [
+        *REMIT,
+        "run",
+        "Go",
+        "--tools",
+        "read_file",
+        "-m",
+        home.script(*turns),
+        "-o",
+        str(home.out),
+        "--output-format",
+        "stream-json",
+    ]
     done = subprocess.run(
         ["bash", "-c", '"$@" | head -1; echo "${PIPESTATUS[0]}"', "bash", *run],
         cwd=home.work, env={**home.environ, "PYTHONUNBUFFERED": "1"}, capture_output=True, check=True,
@@ -266,7 +280,8 @@ def test_a_reader_that_stands_still(home: Home, way: str) -> None:
     narrow(read)
     turns = [*reads("big.md", 9), DONE]
     seconds = ["--max-seconds", "0.5"] if way == "deadline" else []
-    run = ["run", "Go", "-m", home.script(*turns), "-o", str(home.out), "--output-format", "stream-json", *seconds]
+    run = ["run", "Go", "--tools", "read_file", "-m", home.script(*turns), "-o", str(home.out)]
+    run += ["--output-format", "stream-json", *seconds]
     with home.started(*run, stdout=write) as process:
         os.close(write)
         os.read(read, 1)

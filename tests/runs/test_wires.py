@@ -67,7 +67,7 @@ def configure(home: Home, *served: tuple[Speaker, ModelServer]) -> None:
 
 
 def ran(home: Home, *args: str, **environ: str) -> Ran:
-    return home.stream("Go", "-o", str(home.out), *args, environ={"OWN_KEY": KEY, **environ})
+    return home.stream("Go", "--tools", "read_file", "-o", str(home.out), *args, environ={"OWN_KEY": KEY, **environ})
 
 
 def model(speaker: Speaker, name: str = "m") -> str:

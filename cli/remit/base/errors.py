@@ -120,6 +120,7 @@ class ErrorCode(StrEnum):
     UNDECLARED = "undeclared"
     BUDGET_SPENT = "budget_spent"
     REPEATED_CALL = "repeated_call"
+    UNANSWERED = "unanswered"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"

@@ -498,6 +498,33 @@ class MachineSurvey(Protocol):
         ...
 
 
+class Question(msgspec.Struct, frozen=True):
+    """What the model asks a person. header: a name for it. options: their labels. multiple: whether several may be
+    chosen."""
+
+    text: str
+    header: str
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """answer: labels, or one text of other words; empty: none, `why_not` says why. where: who gave it, `file:line`
+    of a prepared one."""
+
+    answer: tuple[str, ...] = ()
+    where: str = ""
+    why_not: str = ""
+
+
+class Questions(Protocol):
+    """Who answers questions of the model; also the grant for the tool that asks them."""
+
+    async def ask(self, question: Question) -> Reply:
+        """Never waits for somebody who is not there."""
+        ...
+
+
 class ToolContext(Protocol):
     """What a running call holds: its grants, and nothing else. A grant that was not given raises
     Failure(undeclared) when reached for."""
@@ -526,6 +553,8 @@ class ToolContext(Protocol):
     def machine(self) -> MachineSurvey: ...
     @property
     def code(self) -> SourceCode: ...
+    @property
+    def questions(self) -> Questions: ...
 
     def seen(self, path: str) -> str:
         """The mark of a file of the workspace when the model last read or wrote it, or ""."""

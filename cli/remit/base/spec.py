@@ -139,7 +139,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     files: every file read for this spec with its sha256, to say later what changed. memory: accepted
     notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
-    they were given in. python_worker, sandbox: as in the settings. output_filter: whether
+    they were given in. python_worker, sandbox, shell_execution: as in the settings. output_filter: whether
     the model reads what commands printed without what it does not need."""
 
     name: str = "run"
@@ -165,6 +165,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     retry_seconds: float = 300.0
     sandbox: Literal["required", "auto", "off"] = "auto"
     output_filter: bool = True
+    shell_execution: Literal["sync", "auto", "async"] = "auto"
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}
     memory: tuple[str, ...] = ()

@@ -24,8 +24,20 @@ from remit.config.names import directory_fault, model_fault
 from remit.config.settings import Settings
 from remit.config.task import ARTIFACT_TOOL, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
 
-DEFAULT_TICKS = ("list_files", "read_file", "search_files")
-"""What a run without task file and without `--tools` offers: reading, on the workspace."""
+DEFAULT_TICKS = (
+    "file_read",
+    "file_glob",
+    "file_grep",
+    "file_index",
+    "code_map",
+    "code_context",
+    "code_refs",
+    "code_impact",
+    "code_expand",
+    "todo_write",
+)
+"""What a run without task file and without `--tools` offers, as far as there is such a tool: reading, in the
+workspace."""
 
 MAX_PROMPT_BYTES = 256 * 1024 * 1024
 """Of standard input, and of a prompt file: far more than any model reads, and little enough to hold."""
@@ -141,6 +153,7 @@ class _Resolve:
             retry_seconds=self._settings.retry_seconds,
             sandbox=self._settings.sandbox,
             output_filter=self._settings.output_filter and not flags.no_rtk,
+            shell_execution=self._settings.shell_execution,
             prices=self._settings.prices,
             files=self._files,
         )

@@ -57,10 +57,16 @@ class SandboxKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     mode: SandboxMode | UnsetType = UNSET
 
 
+ShellExecution = Literal["sync", "auto", "async"]
+
+
 class ShellKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[shell]`"""
+    """`[shell]`: execution says whether a command is waited for, or goes on in the background of a run that has one;
+    with auto it does when it is given more time than the threshold."""
 
     output_filter: bool | UnsetType = UNSET
+    execution: ShellExecution | UnsetType = UNSET
+    async_threshold_seconds: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
 
 
 class CodeKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -132,6 +138,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     output_filter: bool = True
     code_cache: bool = True
     client_seconds: float = 300.0
+    shell_execution: ShellExecution = "auto"
+    shell_async_threshold_seconds: int = 120
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
@@ -168,6 +176,8 @@ _FIELDS = {
     "shell.output_filter": "output_filter",
     "code.cache": "code_cache",
     "client.answer_seconds": "client_seconds",
+    "shell.execution": "shell_execution",
+    "shell.async_threshold_seconds": "shell_async_threshold_seconds",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -239,6 +249,8 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "shell.output_filter": keys.shell.output_filter,
         "code.cache": keys.code.cache,
         "client.answer_seconds": keys.client.answer_seconds,
+        "shell.execution": keys.shell.execution,
+        "shell.async_threshold_seconds": keys.shell.async_threshold_seconds,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }

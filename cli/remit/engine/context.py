@@ -10,7 +10,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.ports import Artifacts, Edits, Files, Interpreter, MachineSurvey, Process, RunState, SourceCode, Web
+from remit.base.ports import (
+    Artifacts,
+    Edits,
+    Files,
+    Interpreter,
+    MachineSurvey,
+    Process,
+    Questions,
+    RunState,
+    SourceCode,
+    Web,
+)
 
 Grant = TypeVar("Grant")
 
@@ -30,6 +41,7 @@ class CallContext(msgspec.Struct):
     granted_python: Interpreter | None = None
     granted_machine: MachineSurvey | None = None
     granted_code: SourceCode | None = None
+    granted_questions: Questions | None = None
     marks: MutableMapping[str, str] = msgspec.field(default_factory=dict)
     _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
@@ -68,6 +80,10 @@ class CallContext(msgspec.Struct):
     @property
     def code(self) -> SourceCode:
         return self._declared(self.granted_code, "source code")
+
+    @property
+    def questions(self) -> Questions:
+        return self._declared(self.granted_questions, "questions")
 
     def seen(self, path: str) -> str:
         return self.marks.get(path, "")

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Container, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ from remit.base.spec import Source
 from remit.base.text import shorten
 from remit.config.load import Document, convert, convert_fields, parse, spell
 from remit.policy.patterns import canonical_url
+from remit.policy.questions import PreparedAnswers, UseCounter, load_choices
 from remit.policy.rules import NOTHING, PATH_KINDS, Filled, known_tool, tool_hint
 
 
@@ -31,14 +32,6 @@ def arguments_digest(arguments: str) -> str:
     except (ValueError, RecursionError):
         text = arguments
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class UseCounter(Protocol):
-    """Uses of entries, counted durably and across processes."""
-
-    def take(self, entry: str, limit: int) -> bool:
-        """Count one use; False, and nothing counted, when `limit` uses were counted before."""
-        ...
 
 
 # -- the file ----------------------------------------------------------------------------------
@@ -58,23 +51,10 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     expires: datetime | None = None
 
 
-class _Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    question: Filled
-    choose: Annotated[list[Filled], msgspec.Meta(min_length=1)]
-
-
 class _AnswersFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: Literal[1]
     approval: list[Any] = []
-    answer: list[_Choice] = []
-
-
-class Choice(msgspec.Struct, frozen=True):
-    """A prepared answer to a question. question: exact or a glob."""
-
-    question: str
-    choose: tuple[str, ...]
-    where: str
+    answer: list[Any] = []
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -130,13 +110,12 @@ def load_answers(
         faults += found
         if entry is not None:
             prepared.append(entry)
+    choices, found = load_choices(document, file_digest)
+    faults += found
     if faults or whole is None:
         raise Faults(faults)
-    choices = tuple(
-        Choice(each.question, tuple(each.choose), document.where("answer", index))
-        for index, each in enumerate(whole.answer)
-    )
-    return Answers(source.path, tuple(prepared), choices, now=now, uses=uses)
+    questions = PreparedAnswers(source.path, choices, now=now, uses=uses)
+    return Answers(source.path, tuple(prepared), questions, now=now, uses=uses)
 
 
 def _prepare(
@@ -207,18 +186,18 @@ _CHECKS: dict[str, Callable[[str], str]] = {
 
 
 class Answers:
-    """base.ports.Approvals over one file. choices: its answers to questions."""
+    """base.ports.Approvals over one file. questions: its answers to those of the model."""
 
     def __init__(
         self,
         path: str,
         prepared: Sequence[Prepared],
-        choices: tuple[Choice, ...],
+        questions: PreparedAnswers,
         *,
         now: Callable[[], datetime],
         uses: UseCounter,
     ) -> None:
-        self.choices = choices
+        self.questions = questions
         self._path = path
         self._prepared = tuple(prepared)
         self._now = now

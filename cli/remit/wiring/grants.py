@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from remit.base.calls import Call, RuleRef
-from remit.base.ports import Policy, Step, Todo
+from remit.base.events import Notice
+from remit.base.ports import Policy, Question, Questions, Reply, Step, Todo
 from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Reached, Record, TodosSet
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
@@ -44,7 +45,8 @@ class RunWorld(WorkspaceWorld):
 class Hands:
     """Builds the grants of a call from exactly the resources policy saw. root None: no call gets files. sandbox:
     confines commands, None: nothing does. hosts: by tool, those that its commands can be connected to. result_bytes:
-    what one result may take of the model's window, None where that is unknown."""
+    what one result may take of the model's window, None where that is unknown. questions: who answers those of the
+    model, None: nobody."""
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class Hands:
         sandbox: Any = None,
         hosts: Mapping[str, Collection[str]] = {},
         result_bytes: int | None = None,
+        questions: Questions | None = None,
     ) -> None:
         self._spec = spec
         self._settings = settings
@@ -70,6 +73,7 @@ class Hands:
         self._leavings = leavings
         self._sandbox = sandbox
         self._hosts = hosts
+        self._questions = questions
         self._web: Any = None
         self._python: Any = None
         self._source: Any = None
@@ -102,6 +106,8 @@ class Hands:
             context.granted_python = self._interpreter()
         if tool.hands & {"code", "outline"}:
             context.granted_code = self._code(context)
+        if "person" in tool.hands and self._questions is not None:
+            context.granted_questions = ToldQuestions(self._questions, self._recorder, call.key)
         if "machine" in tool.hands:
             context.granted_machine = self._machine(tool, approved)
         return context
@@ -259,3 +265,19 @@ class StateGrant:
 
     def output(self, handle: str) -> str:
         return self._hands.outputs.read(handle)
+
+
+class ToldQuestions:
+    """Questions of one call, whose answers are told to those who watch."""
+
+    def __init__(self, questions: Questions, recorder: Recorder, key: str) -> None:
+        self._questions = questions
+        self._recorder = recorder
+        self._key = key
+
+    async def ask(self, question: Question) -> Reply:
+        reply = await self._questions.ask(question)
+        if reply.answer:
+            text = f"{question.header} ({self._key}) is answered by {reply.where}: {', '.join(reply.answer)}"
+            self._recorder.emit(Notice(kind="answer", text=text))
+        return reply

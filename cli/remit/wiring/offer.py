@@ -69,7 +69,7 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, *, cl
     for name in _wanted(spec):
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
-        missing = _missing(tool, spec)
+        missing = _missing(tool, spec, approvals)
         if missing:
             withheld[name] = RuleRef("none", "", missing)
         elif rule is None:
@@ -93,8 +93,12 @@ def _may_be_long(tool: Tool) -> bool:
     return tool.toolset != "documents" and tool.effects != {Effect.STATE}
 
 
-def _missing(tool: Tool, spec: RunSpec) -> str:
+def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None) -> str:
     """Why this run has no use for the tool, or ""."""
+    if "person" in tool.hands:
+        return "" if approvals is not None and approvals.questions.choices else NOBODY
+    if tool.name == "shell" and spec.shell_execution == "async":
+        return NO_BACKGROUND
     if "python" in tool.hands:
         from remit.workspace.monty import missing_interpreter
 
@@ -112,6 +116,10 @@ def _missing(tool: Tool, spec: RunSpec) -> str:
         chosen = editor_for(spec.model)
         return "" if tool.name == chosen else f"the model uses the other editing tool, {chosen}"
     return ""
+
+
+NOBODY = "nobody is there to answer; prepared answers are `[[answer]]` entries of an approvals file (-a)"
+NO_BACKGROUND = "`[shell] execution` is async, and this run has no background in which commands could go on"
 
 
 def _no_pictures(spec: RunSpec) -> str:

@@ -261,6 +261,7 @@ def _ready(
         sandbox=confined.sandbox,
         hosts=confined.hosts,
         result_bytes=room,
+        questions=parts.approvals.questions if parts.approvals is not None else None,
     )
     hands.outputs.rebuild(records)
     parts.confined.enter(directory)

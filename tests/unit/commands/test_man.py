@@ -24,7 +24,7 @@ from remit.commands.manual.texts import COMMAND_TEXTS
 from remit.commands.tree import Command, command_at, command_tree
 from remit.config.schema import task_schema
 from remit.config.task import examine_task
-from remit.policy import answers, rules
+from remit.policy import answers, questions, rules
 from remit.policy.answers import load_answers
 from remit.policy.load import load_rules
 from remit.policy.patterns import Place
@@ -114,15 +114,14 @@ def test_the_script_page_has_every_key_with_its_meaning() -> None:
     [
         (formats.RULE_KEYS, rules._Entry),
         (formats.APPROVAL_KEYS, answers._Entry),
-        (formats.ANSWER_KEYS, answers._Choice),
+        (formats.ANSWER_KEYS, questions._Answer),
     ],
     ids=["rule", "approval", "answer"],
 )
 def test_the_policy_pages_have_every_key_and_no_other(listed: dict[str, str], struct: type[msgspec.Struct]) -> None:
     assert set(listed) == {field.encode_name for field in msgspec.structs.fields(struct)}
     required = {field.encode_name for field in msgspec.structs.fields(struct) if field.required}
-    if struct is not answers._Choice:
-        assert {name for name, text in listed.items() if text.endswith("Required.")} == required
+    assert {name for name, text in listed.items() if text.endswith("Required.")} == required
 
 
 def test_the_selectors_on_the_policy_page() -> None:
@@ -197,7 +196,7 @@ def test_the_example_approvals_are_right() -> None:
     source = Source("approvals.toml", formats.APPROVALS_EXAMPLE)
     loaded = load_answers(source, tool_effects(), now=lambda: datetime.now(UTC), uses=NoUses())
     assert loaded.answerable("fetch_url")
-    assert loaded.choices[0].choose == ("PostgreSQL",)
+    assert loaded.questions.choices[0].choose == ("PostgreSQL",)
 
 
 # -- the command -------------------------------------------------------------------------------

@@ -135,9 +135,8 @@ def test_explain_knows_user_and_project_rules_and_flags(here: Path) -> None:
     (here.parent / "config/policy.toml").write_text(RULES.replace('"ask"', '"deny"'))
     (here / ".remit").mkdir()
     (here / ".remit/policy.toml").write_text(RULES)
-    told = json.loads(
-        run("explain", "--json", "--allow", "read_file", "--deny", "read_file:path=a", "read_file", "path=drafts/a")[0]
-    )
+    flags = ["--tools", "read_file", "--allow", "read_file", "--deny", "read_file:path=a"]
+    told = json.loads(run("explain", "--json", *flags, "read_file", "path=drafts/a")[0])
     assert told["decision"]["decide"] == "deny"
     assert told["decision"]["rule"]["source"] == "user"
     assert [(word["source"], word["decide"]) for word in told["words"]] == [
@@ -172,8 +171,8 @@ def test_explain_takes_a_call_as_words_or_as_json(here: Path, call: tuple[str, .
 def test_explain_says_when_the_model_is_not_offered_the_tool(here: Path) -> None:
     stdout, _ = run("explain", "fetch_url", "url=https://example.org/")
     assert "  note: the model is not offered fetch_url: it is not ticked\n" in stdout
-    stdout, _ = run("explain", "--deny", "read_file", "read_file", "path=a")
-    assert "not offered read_file: every call would be refused: denied on the command line [flag --deny" in stdout
+    stdout, _ = run("explain", "--deny", "file_read", "file_read", "filePath=a")
+    assert "not offered file_read: every call would be refused: denied on the command line [flag --deny" in stdout
 
 
 def test_explain_says_that_a_check_is_never_offered(here: Path) -> None:

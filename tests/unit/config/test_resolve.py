@@ -26,6 +26,8 @@ EFFECTS = {
     "search_files": frozenset({Effect.READ}),
     "write_artifact": frozenset({Effect.WRITE}),
     "fetch_url": frozenset({Effect.NETWORK}),
+    "file_read": frozenset({Effect.READ}),
+    "todo_write": frozenset({Effect.STATE}),
     "shell": frozenset({Effect.EXECUTE}),
 }
 
@@ -79,7 +81,7 @@ def test_a_prompt_alone_reads_the_current_directory(desk: Desk) -> None:
     assert desk.spec(prompt="hi") == RunSpec(
         prompt="hi",
         workspace=str(desk.folder),
-        ticks={name: Tick("auto", (), "default") for name in ("list_files", "read_file", "search_files")},
+        ticks={name: Tick("auto", (), "default") for name in ("file_read", "todo_write")},
     )
 
 
@@ -175,7 +177,7 @@ def test_ticks_from_the_command_line(desk: Desk) -> None:
 
 
 def test_bad_ticks_from_the_command_line(desk: Desk) -> None:
-    names = "tools: fetch_url, list_files, read_file, search_files, shell, write_artifact"
+    names = "tools: fetch_url, file_read, list_files, read_file, search_files, shell, todo_write, write_artifact"
     assert desk.faults(prompt="p", tools=("read_fil,list_files=yes", "=auto")) == [
         f"--tools 'read_fil': unknown tool 'read_fil' (did you mean `read_file`? {names})",
         "--tools 'list_files=yes': expected auto | ask | deny, seen 'yes'",

@@ -231,6 +231,22 @@ def test_a_sandbox_that_there_is_not(tmp_path: Path) -> None:
     assert str(in_variable) == "REMIT_SANDBOX: expected required, auto or off, seen 'no'"
 
 
+def test_how_commands_are_waited_for(tmp_path: Path) -> None:
+    plain = load_settings(environ(tmp_path))
+    assert (plain.shell_execution, plain.shell_async_threshold_seconds) == ("auto", 120)
+    write(tmp_path, '[shell]\nexecution = "async"\nasync_threshold_seconds = 1\n')
+    settings = load_settings(environ(tmp_path))
+    assert (settings.shell_execution, settings.shell_async_threshold_seconds) == ("async", 1)
+    assert str(settings.origin("shell.async_threshold_seconds")).endswith("remit.toml:3")
+
+
+@pytest.mark.parametrize("line", ['execution = "later"', "async_threshold_seconds = 0", "execution = 1"])
+def test_odd_ways_to_wait_are_refused(tmp_path: Path, line: str) -> None:
+    write(tmp_path, f"[shell]\n{line}\n")
+    with pytest.raises(Faults, match=f"remit.toml:2: `shell.{line.split(maxsplit=1)[0]}`"):
+        load_settings(environ(tmp_path))
+
+
 def test_the_output_filter_can_be_turned_off(tmp_path: Path) -> None:
     assert load_settings(environ(tmp_path)).output_filter
     write(tmp_path, "[shell]\noutput_filter = false\n")

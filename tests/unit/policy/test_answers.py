@@ -232,12 +232,6 @@ def test_only_an_allowing_entry_makes_a_tool_answerable() -> None:
     assert [given_answers.answerable(tool) for tool in ("fetch_url", "shell", "task")] == [False, True, False]
 
 
-def test_answers_to_questions_are_kept() -> None:
-    given_answers = answers('version = 1\n[[answer]]\nquestion = "Which *?"\nchoose = ["PostgreSQL", "b"]\n')
-    (choice,) = given_answers.choices
-    assert (choice.question, choice.choose, choice.where) == ("Which *?", ("PostgreSQL", "b"), "a.toml:2")
-
-
 @pytest.mark.parametrize(
     ("text", "due"),
     [
@@ -295,7 +289,6 @@ def test_answers_to_questions_are_kept() -> None:
             file('[[approval]]\ntool = "shell"\ncommand = "a"\ndecide = "allow"\nwhy = " "\n'),
             "a.toml:6: `approval[0].why` is blank (say who answered, or why)",
         ),
-        ('version = 1\n[[answer]]\nquestion = "a"\n', "a.toml:2: `answer[0].choose` is missing"),
         ("version = 1\n[[aproval]]\n", "a.toml:2: unknown key `aproval` (did you mean `approval`?)"),
         ("", "a.toml:1: the file is empty"),
     ],

@@ -95,8 +95,12 @@ uses = 1
 expires = 2030-12-31T00:00:00Z
 
 [[answer]]
-question = "Which database?"
+question = "Which database*?"
 choose = ["PostgreSQL"]
+
+[[answer]]
+question = "*name of the release*"
+text = "the one in VERSION"
 """
 
 _SOURCES = (
@@ -153,8 +157,11 @@ APPROVAL_KEYS = {
 """Keys of an approval. Exactly one of url, path, command, digest."""
 
 ANSWER_KEYS = {
-    "question": "The question, whole or with `*`.",
-    "choose": "List of the options that are chosen.",
+    "question": "The question as the model asks it; `*` stands for any text. Required.",
+    "choose": "List of the options that are chosen, by their labels; more than one only where the question takes more.",
+    "text": "In place of choose: an answer in other words.",
+    "uses": APPROVAL_KEYS["uses"].replace("calls", "questions"),
+    "expires": APPROVAL_KEYS["expires"],
 }
 
 
@@ -352,7 +359,14 @@ def approvals_page() -> Page:
             ),
             Section(
                 "KEYS OF AN ANSWER",
-                (Para("Each `[[answer]]` answers a question of the model."), *_listed(ANSWER_KEYS)),
+                (
+                    Para(
+                        "Each `[[answer]]` answers a question that the model asks with the tool question, which is "
+                        "offered only where the file has such entries. The first entry that is for the question and "
+                        "fits it answers; a question that none answers ends at once, and is not waited for."
+                    ),
+                    *_listed(ANSWER_KEYS),
+                ),
             ),
             Section("EXAMPLE", (Code(APPROVALS_EXAMPLE),)),
             Section("SEE ALSO", (Para("remit-run(1), remit-resume(1), remit-policy(5)"),)),

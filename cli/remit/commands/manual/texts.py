@@ -276,8 +276,10 @@ FILES: tuple[tuple[str, str], ...] = (
         "commands as far as the machine lends itself to it and says what holds; `required` refuses a run where that "
         "is not all, granted hosts included, `off` "
         "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
-        "does), `[code] cache` (false keeps nothing of the source files that were read) "
-        'and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
+        "does), `[shell] execution` (`sync` waits for every command, `auto`, the default, lets those go on in the "
+        "background that are given more than `async_threshold_seconds`, 120 unless set, and `async` all; a run that "
+        "has no background waits with `auto`, and with `async` does not offer the shell), `[code] cache` (false keeps "
+        'nothing of the source files that were read) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
