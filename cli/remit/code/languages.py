@@ -61,7 +61,7 @@ LANGUAGES: tuple[Language, ...] = (
     _language("TSX", ".tsx", queries=("script", "typescript", "jsx"), family="script", tests=_SCRIPT_TESTS),
     _language(
         "JavaScript",
-        ".js .mjs .cjs .jsx",
+        ".js .mjs .cjs .jsx .jsm .es6",
         queries=("script", "javascript", "jsx"),
         programs=("node", "deno", "bun"),
         family="script",
@@ -74,7 +74,7 @@ LANGUAGES: tuple[Language, ...] = (
     _language("C", ".c .h", family="c", tests=_C_TESTS),
     _language(
         "C++",
-        ".cc .cpp .cxx .c++ .hpp .hh .hxx .h++ .ipp .inl .tpp",
+        ".cc .cpp .cxx .c++ .cppm .ixx .hpp .hh .hxx .h++ .ipp .inl .tpp",
         "cpp",
         queries=("cpp", "c"),
         family="c",
@@ -91,7 +91,7 @@ LANGUAGES: tuple[Language, ...] = (
         tests=_C_TESTS + r"|Tests\.mm?$",
         test_names=r"^test[A-Z]",
     ),
-    _language("C#", ".cs", "csharp", tests=r"(^|/)[^/]*\.?Tests?/|Tests?\.cs$"),
+    _language("C#", ".cs .csx", "csharp", tests=r"(^|/)[^/]*\.?Tests?/|Tests?\.cs$"),
     _language(
         "Ruby",
         ".rb .rake .gemspec",

@@ -21,6 +21,7 @@ _C: tuple[re.Pattern[bytes], ...] = (
     re.compile(rb"(?:^[ \t]*#[ \t]*if(?:def|[ \t]+defined[ (]*)[ \t(]*__cplusplus[^\n]*\n)([ \t]*\})", re.MULTILINE),
     # What stands for the first fields of a struct.
     re.compile(rb"^[ \t]*(PyObject_(?:VAR_)?HEAD)[ \t;]*$", re.MULTILINE),
+    re.compile(rb"\b(_Atomic[ \t]*\()[^()\n]*(\))"),
     # PyAPI_FUNC(int) name(...), EXPORT(int) name(...)
     re.compile(
         rb"^[ \t]*(?:extern[ \t]+)?(\w*(?:API|EXPORT|EXTERN|DECL)\w*\()[^()\n]*(\))[ \t]*(?=[\w*])", re.MULTILINE

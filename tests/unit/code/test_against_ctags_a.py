@@ -31,12 +31,13 @@ pytestmark = pytest.mark.skipif(
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A kind of miss. line, name: patterns over the line of the tag and over its name; why: the reason. real: whether
-    it is a definition after all, one that is lost."""
+    """A kind of miss. line, name, path: patterns over the line of the tag, its name and its file; why: the reason.
+    real: whether it is a definition after all, one that is lost."""
 
     why: str
     line: str = ""
     name: str = ""
+    path: str = ""
     real: bool = False
 
 
@@ -64,7 +65,7 @@ COMPARED = {
                 ),
                 Known(
                     "the grammar knows no line break after a dot, and loses the class where it is",
-                    name=r"^Test(SourcePositions|ExpressionStackSize|StackSizeStability)$",
+                    path=r"/test_compile\.py$",
                     real=True,
                 ),
             ),
@@ -79,6 +80,8 @@ COMPARED = {
                     "a macro that makes a function's name", line=r"^\s*(static\s+)?[\w *]*\b(FUNC|NAME)\(", real=True
                 ),
                 Known("a macro in the place of parameters", name=r"^BASE64_(ENC|DEC)_PARAMS$"),
+                Known("C and C++ in one file, told apart by conditions", path=r"/mimalloc/mimalloc\.h$", real=True),
+                Known("the head of a struct in two halves of a condition", name=r"^tracemalloc_frame$", real=True),
                 Known("fields that are macros, hundreds of them", name=r"^_Py_global_strings$", real=True),
             ),
         ),
@@ -169,15 +172,18 @@ def compare(language: Compared, files: Sequence[Path]) -> None:
             found += 1
             continue
         line = Path(tag.path).read_text("utf-8", "replace").splitlines()[tag.line - 1]
-        known = next(
-            (each for each in language.known if re.search(each.line, line) and re.search(each.name, tag.name)), None
-        )
+        known = next((each for each in language.known if _is(each, tag, line)), None)
         if known is None:
             unknown.append(f"{tag.path}:{tag.line}: {tag.kind} {tag.name}: {line.strip()[:80]}")
         lost += known is None or known.real
     assert not unknown, "\n".join(unknown[:40])
     assert found >= 10
     assert found / (found + lost) >= WANTED
+
+
+def _is(known: Known, tag: Tag, line: str) -> bool:
+    told = ((known.line, line), (known.name, tag.name), (known.path, tag.path))
+    return all(re.search(pattern, text) for pattern, text in told)
 
 
 def files_below(folder: Path, language: Compared) -> list[Path]:
