@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_MARK = rb"[A-Z][A-Z0-9_]*"
+_MARK = rb"[A-Z][A-Z0-9_]{0,60}"
+"""Words have an end in all patterns here: without one, a file that is a single word takes hours."""
 
 _C: tuple[re.Pattern[bytes], ...] = (
     # extern "C" { and its } for C++ alone: their braces pair up across conditions.
@@ -24,11 +25,13 @@ _C: tuple[re.Pattern[bytes], ...] = (
     re.compile(rb"\b(_Atomic[ \t]*\()[^()\n]*(\))"),
     # PyAPI_FUNC(int) name(...), EXPORT(int) name(...)
     re.compile(
-        rb"^[ \t]*(?:extern[ \t]+)?(\w*(?:API|EXPORT|EXTERN|DECL)\w*\()[^()\n]*(\))[ \t]*(?=[\w*])", re.MULTILINE
+        rb"^[ \t]*(?:extern[ \t]+)?(\w{0,40}?(?:API|EXPORT|EXTERN|DECL)\w{0,40}\()[^()\n]*(\))[ \t]*(?=[\w*])",
+        re.MULTILINE,
     ),
     # typedef void (APIENTRYP name)(...), int WINAPI name(...)
     re.compile(
-        rb"\b(\w*APIENTRY\w*|WINAPI|CALLBACK|[A-Z0-9_]*(?:CALL|CDECL)[A-Z0-9_]*)[ \t]+(?=\*?[ \t]*\w+[ \t]*[()])"
+        rb"\b(\w{0,40}?APIENTRY\w{0,40}|WINAPI|CALLBACK|[A-Z0-9_]{0,40}?(?:CALL|CDECL)[A-Z0-9_]{0,40})[ \t]+"
+        rb"(?=\*?[ \t]*\w+[ \t]*[()])"
     ),
     # LIB_API int name(...), LIB_EXPORT void name(...)
     re.compile(

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MAX_DEFINITIONS = 20_000
 MAX_REFERENCES = 200_000
 MAX_NAME = 200
+MAX_IMPORT = 16_384
+"""Characters of one import."""
+
 _GLOBALS = frozenset(["variable", "constant"])
 _BODIES = frozenset(["function", "method", "test"])
 
@@ -184,7 +187,8 @@ class Reading:
         if known is None and len(self._references) >= MAX_REFERENCES:
             self._facts.cut = "nodes"
             return
-        qualifier = qualifier_name(self._text(captures["qualifier"][0])) if "qualifier" in captures else ""
+        before = captures["qualifier"][0] if "qualifier" in captures else None
+        qualifier = qualifier_name(self._source, before.start_byte, before.end_byte) if before is not None else ""
         self._references[at] = (pattern, self._text(node)[:MAX_NAME], kind, qualifier)
 
     def _write_typed(self, scopes: Scopes) -> None:
@@ -230,7 +234,7 @@ class Reading:
         line = node.start_point[0] + 1
         self._imported.append((node.start_byte, node.end_byte))
         if label == "import.text":
-            found = READERS[self._language.name](self._text(node), line)
+            found = READERS[self._language.name](self._text(node)[:MAX_IMPORT], line)
             self._imports += [(node.start_byte, each) for each in found]
             return
         module = captures["module"][0] if "module" in captures else None

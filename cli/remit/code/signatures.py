@@ -71,7 +71,10 @@ def _without_arguments(name: str) -> str:
     return name
 
 
-def qualifier_name(text: str) -> str:
-    """What stands before a name, where it is a name itself, a path of names, or the like of `super()`."""
-    bare = text.rstrip("!?").removeprefix("new ")
+def qualifier_name(source: bytes, start: int, end: int) -> str:
+    """What stands before a name, where it is a name itself, a path of names, or the like of `super()`. Looks no
+    further than that: chains of calls qualify one another all along."""
+    if end - start > 4 * MAX_QUALIFIER:
+        return EXPRESSION
+    bare = source[start:end].decode("utf-8", "replace").rstrip("!?")
     return EXPRESSION if len(bare) > MAX_QUALIFIER or "(" in bare[:-2] or len(bare.split(None, 1)) != 1 else bare

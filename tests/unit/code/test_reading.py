@@ -49,7 +49,8 @@ def test_owners_that_are_part_of_a_written_name(written: str, owner: str, name: 
     ],
 )
 def test_qualifiers_are_names_or_an_expression(text: str, told: str) -> None:
-    assert qualifier_name(text) == told
+    source = text.encode()
+    assert qualifier_name(b"x" + source + b"x", 1, 1 + len(source)) == told
 
 
 def test_names_and_signatures_have_an_end() -> None:
@@ -135,3 +136,23 @@ def test_notices_are_no_documentation() -> None:
     assert is_notice("// Copyright 2024")
     assert is_notice("/* SPDX-License-Identifier: MIT */")
     assert not is_notice("// Writes what was read.")
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("C", "A" * 300_000),
+        ("C", "API" * 100_000),
+        ("C", "CALL" * 75_000 + " "),
+        ("C", "class " + "a" * 300_000 + ";"),
+        ("C++", "struct " + "A" * 300_000),
+        ("Objective-C", "typedef NS_ENUM(" + "a " * 150_000),
+        ("Rust", "use a" + " " * 300_000 + "x;"),
+        ("C#", "using a" + " " * 300_000 + ". b;"),
+        ("Java", "import a" + " " * 300_000 + "x;"),
+        ("JavaScript", "a" + ".b()" * 3_000),
+        ("Python", "def f(" + "a, " * 50_000 + "): pass"),
+    ],
+)
+def test_words_and_chains_without_end_are_read_all_the_same(language: str, source: str) -> None:
+    assert extract(by_name(language), source.encode(), 20.0).lines == 1
