@@ -76,5 +76,5 @@ def qualifier_name(source: bytes, start: int, end: int) -> str:
     further than that: chains of calls qualify one another all along."""
     if end - start > 4 * MAX_QUALIFIER:
         return EXPRESSION
-    bare = source[start:end].decode("utf-8", "replace").rstrip("!?")
+    bare = source[start:end].decode("utf-8", "replace").rstrip("!?").removeprefix("new ")
     return EXPRESSION if len(bare) > MAX_QUALIFIER or "(" in bare[:-2] or len(bare.split(None, 1)) != 1 else bare

@@ -41,6 +41,7 @@ def test_owners_that_are_part_of_a_written_name(written: str, owner: str, name: 
         ("a.b", "a.b"),
         ("super()", "super()"),
         ("maybe!", "maybe"),
+        ("new Made()", "Made()"),
         ("f(x)", EXPRESSION),
         ("f(x).g()", EXPRESSION),
         ("a +\n b", EXPRESSION),
