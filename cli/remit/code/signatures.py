@@ -19,7 +19,9 @@ _ANNOTATIONS = re.compile(
     r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b|media\b|supports\b|layer\b|container\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
     r"|#?\[[^\]]*\])\s+)+"
 )
-_COMMENTS = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$", re.MULTILINE)
+_COMMENTS = re.compile(r"^\s*(?:#|//)\s.*$", re.MULTILINE)
+"""Lines between a head and a body. Within a line the same marks may be operators."""
+
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
@@ -35,11 +37,10 @@ def signature(source: bytes, node: Node, span: Node, kind: str) -> str:
         end = source.find(b"\n", node.start_byte)
         end = node.end_byte if end < 0 else min(end, node.end_byte)
     text = source[start : min(end, start + 4 * MAX_SIGNATURE)].decode("utf-8", "ignore")
-    return (
-        _ANNOTATIONS.sub("", " ".join(_COMMENTS.sub("", text).split()))[:MAX_SIGNATURE]
-        .rstrip(" {:=;,")
-        .removesuffix(" =>")
-    )
+    if body is not None:
+        text = _COMMENTS.sub("", text)
+    one_line = _ANNOTATIONS.sub("", " ".join(text.split()))[:MAX_SIGNATURE]
+    return one_line.rstrip(" {:=;,").removesuffix(" =>")
 
 
 def _body(node: Node) -> Node | None:
