@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from remit.base.calls import Call, Decision, Retained, RuleRef
+from remit.base.calls import Call, Decision, Outcome, Retained, RuleRef
 from remit.base.events import Event
 from remit.base.messages import Part, Request
 from remit.base.records import Record
@@ -130,6 +130,44 @@ class Client(Protocol):
 
     async def may_use(self, call: Call, decision: Decision) -> ClientWord:
         """Whether the call may be made. Never raises: no answer is a refusal that says so."""
+        ...
+
+
+class HookWord(msgspec.Struct, frozen=True):
+    """What hooks say of a step. The empty one says nothing.
+
+    decide: before a call `allow` answers an ask, `ask` makes one where the rules would let the call pass, `deny`
+    refuses; of a prompt `deny` withholds it from the model; at the end `deny` has the model go on. message: why, for
+    the model. arguments: JSON text in place of the call's, which the rules judge as a new call. context: text that
+    the model is told along with the step. stop: why the prompt ends here, None: it does not. who: the hook
+    that spoke."""
+
+    decide: Literal["", "allow", "ask", "deny"] = ""
+    message: str = ""
+    arguments: str | None = None
+    context: str = ""
+    stop: str | None = None
+    who: str = ""
+
+
+class Hooks(Protocol):
+    """Programs that are told of the steps of a run and may have a word in them. Never raises: a hook that fails is a
+    refusal that says so."""
+
+    async def before_call(self, call: Call) -> HookWord:
+        """Before the rules judge a call, or a part of one. May be asked again after a resume."""
+        ...
+
+    async def after_call(self, call: Call, outcome: Outcome, content: str, seconds: float) -> HookWord:
+        """After a call that ran. content: what the model is shown. Only `context`, `message` and `stop` count."""
+        ...
+
+    async def on_prompt(self, text: str) -> HookWord:
+        """Before a message of the user reaches the model."""
+        ...
+
+    async def on_stop(self, text: str, again: bool) -> HookWord:
+        """When the model is done. text: its answer. again: a hook has had it go on before."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,11 +14,21 @@ import msgspec
 from remit.base.calls import Call, Decision, Outcome, RuleRef, err
 from remit.base.errors import INTERRUPTED, SIGINT_EXIT, BudgetSpent, ErrorCode, Failure, Refused, RemitError, Stopped
 from remit.base.events import ApprovalUsed, Notice, PermissionAsked, PermissionDenied
-from remit.base.ports import Approval, Approvals, Client, ClientWord, Outputs, Policy, World
-from remit.base.records import CallChanged, CallChecked, CallExpanded, CallSettled, CallsPending, CallStarted, Noted
+from remit.base.ports import Approval, Approvals, Client, ClientWord, HookWord, Outputs, Policy, World
+from remit.base.records import (
+    CallChanged,
+    CallChecked,
+    CallExpanded,
+    CallSettled,
+    CallsPending,
+    CallStarted,
+    Noted,
+    UserSaid,
+)
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.engine.context import CallContext
+from remit.engine.hooks import HOOK, SILENT, HookList
 from remit.engine.loops import Rounds
 from remit.engine.order import QUIET_EFFECTS, Order
 from remit.engine.recorder import Recorder
@@ -117,18 +127,24 @@ class Dispatch:
         self._slots = asyncio.Semaphore(MAX_PARALLEL)
         self.client: Client | None = None
         """Who is asked where no approvals file answers."""
+        self.hooks = HookList()
+        self._told: list[str] = []
+        self._halt: str | None = None
 
     async def perform(self, calls: Sequence[Call]) -> None:
         """Take the calls of one turn to their outcomes. Raises Refused when the run has to stop on
         one of them, BudgetSpent when there were more calls than the budget holds."""
         checked: list[Checked] = []
         rounds = Rounds(self._recorder.state.history)
-        for call in calls:
-            checked += self._take(call, rounds, len(checked))
+        self._told, self._halt = [], None
+        words = await self._hear(calls)
+        for call, word in zip(calls, words, strict=True):
+            checked += await self._take(call, rounds, len(checked), word)
         checked = await self._ask_client(checked)
         self._stop_on_ask(checked)
         self._stop_on_refusal(checked)
         await self._execute(checked)
+        self._tell_hooks()
         for each in checked:
             if each.spent is not None:
                 raise each.spent
@@ -149,18 +165,20 @@ class Dispatch:
 
     # -- check ---------------------------------------------------------------------------------
 
-    def _take(self, call: Call, rounds: Rounds, ahead: int) -> Iterator[Checked]:
+    async def _take(self, call: Call, rounds: Rounds, ahead: int, word: HookWord) -> list[Checked]:
         """The call, after those of its parts that have no outcome. ahead: calls of the turn before it."""
-        yield from self._expand(self._afforded(call, ahead, lambda: self._check(call, rounds)), ahead)
+        return await self._expand(self._afforded(call, ahead, lambda: self._check(call, rounds, word)), ahead)
 
-    def _expand(self, whole: Checked, ahead: int) -> Iterator[Checked]:
+    async def _expand(self, whole: Checked, ahead: int) -> list[Checked]:
+        checked: list[Checked] = []
         if whole.tool is not None and whole.outcome is None and whole.asked is None:
             parts = whole.tool.expand(whole.params)
             whole.joined = bool(parts)
-            for each, part in self._parts(whole.call, parts):
-                ahead += 1
-                yield self._afforded(each, ahead, partial(self._check_part, each, part))
-        yield whole
+            opened = self._parts(whole.call, parts)
+            words = await self._hear([each for each, _ in opened])
+            for number, ((each, part), word) in enumerate(zip(opened, words, strict=True), 1):
+                checked.append(self._afforded(each, ahead + number, partial(self._check_part, each, part, word)))
+        return [*checked, whole]
 
     def _parts(self, call: Call, parts: Sequence[Part]) -> list[tuple[Call, Part]]:
         """The calls that a call is made of and that have no outcome yet."""
@@ -176,10 +194,10 @@ class Dispatch:
             (each.call, part) for each, part in zip(opened.parts.values(), parts, strict=True) if each.settled is None
         ]
 
-    def _check_part(self, call: Call, part: Part) -> Checked:
+    def _check_part(self, call: Call, part: Part, word: HookWord) -> Checked:
         if part.problem:
             return Checked(call, outcome=err(ErrorCode.INVALID_ARGUMENTS, part.problem))
-        return self._find(call)
+        return self._find(call, word)
 
     def _afforded(self, call: Call, ahead: int, check: Callable[[], Checked]) -> Checked:
         """A call that is checked, if there is budget for it."""
@@ -189,20 +207,23 @@ class Dispatch:
             return Checked(call, outcome=err(ErrorCode.BUDGET_SPENT, spent.what), spent=spent)
         return check()
 
-    def _check(self, call: Call, rounds: Rounds) -> Checked:
+    def _check(self, call: Call, rounds: Rounds, word: HookWord) -> Checked:
         tool = self._tools.get(call.tool)
         length = rounds.circle(call)
         if length and not (tool is not None and tool.bounds_repeats):
             return self._repeated(call, length)
-        return self._find(call)
+        return self._find(call, word)
 
-    def _find(self, call: Call) -> Checked:
+    def _find(self, call: Call, word: HookWord) -> Checked:
         tool = self._tools.get(call.tool)
         if tool is None and call.tool in self._withheld:
             return self._not_offered(call, self._withheld[call.tool])
         if tool is None:
             return Checked(call, outcome=err(ErrorCode.UNKNOWN_TOOL, self._unknown(call.tool)))
-        return self._judge(call, tool)
+        if word.arguments is not None:
+            self._recorder.record(CallChanged(call.key, word.arguments, HOOK))
+            call = msgspec.structs.replace(call, arguments=word.arguments)
+        return self._judge(call, tool, word)
 
     def _repeated(self, call: Call, length: int) -> Checked:
         """A call that the model made twice in the same way, with the same result, is not made a third time."""
@@ -212,7 +233,7 @@ class Dispatch:
         self._recorder.emit(Notice(kind="loop", text=f"{call.tool} ({call.key}) is not run: {what}, same result"))
         return Checked(call, outcome=err(ErrorCode.REPEATED_CALL, message))
 
-    def _judge(self, call: Call, tool: Tool) -> Checked:
+    def _judge(self, call: Call, tool: Tool, word: HookWord = SILENT) -> Checked:
         try:
             params = tool.parse(call.arguments)
             resources = tuple(tool.resources(params, self._gate.world))
@@ -223,10 +244,18 @@ class Dispatch:
             return Checked(call, tool, outcome=self._bug(call))
         checked = Checked(call, tool, params, resources)
         decision = self._decide(tool, resources)
+        if word.decide == "deny" and decision.decide != "deny":
+            self._hooked(checked, word)
+            return checked
+        if word.decide == "ask" and decision.decide == "auto":
+            decision = Decision("ask", _hook_rule(word), decision.resource)
         if decision.decide == "auto":
             self._note_check(checked, True, decision)
         elif decision.decide == "deny":
             checked.outcome = self._denied(checked, decision, ErrorCode.DENIED)
+        elif word.decide == "allow":
+            checked.approved = decision.rule
+            self._note_check(checked, True, decision, HOOK)
         else:
             self._answer(checked, decision)
         return checked
@@ -397,8 +426,10 @@ class Dispatch:
                 self._settle(each, each.outcome, 0.0, MAX_RESULT_BYTES)
                 raise Stopped("interrupted by the client", SIGINT_EXIT, kind=INTERRUPTED)
         settled = {id(each) for each in asked}
-        expanded = (self._expand(each, len(checked)) if id(each) in settled else (each,) for each in checked)
-        return await self._ask_client([each for parts in expanded for each in parts])
+        expanded: list[Checked] = []
+        for each in checked:
+            expanded += await self._expand(each, len(checked)) if id(each) in settled else [each]
+        return await self._ask_client(expanded)
 
     def _heed(self, checked: Checked, word: ClientWord) -> None:
         """Do as the client says. Changed arguments make another call, which the rules see again."""
@@ -419,6 +450,46 @@ class Dispatch:
             return
         self._refuse(checked, decision, word.message, CLIENT)
         checked.outcome = err(ErrorCode.DENIED, word.message)
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    async def _hear(self, calls: Sequence[Call]) -> Sequence[HookWord]:
+        """What hooks say of these calls, all asked at once. Of a tool that is not offered they hear nothing."""
+        if not self.hooks:
+            return [SILENT] * len(calls)
+        words = await asyncio.gather(*(self._hear_one(call) for call in calls))
+        for word in words:
+            self._heed_hook(word)
+        return words
+
+    async def _hear_one(self, call: Call) -> HookWord:
+        return await self.hooks.before_call(call) if call.tool in self._tools else SILENT
+
+    def _heed_hook(self, word: HookWord) -> None:
+        """Keep what is to be told to the model, or to end the prompt, once the turn is over."""
+        self._told += [word.context] if word.context else []
+        self._halt = word.stop if self._halt is None else self._halt
+
+    def _hooked(self, checked: Checked, word: HookWord) -> None:
+        """A hook refuses the call."""
+        message = word.message or f"a hook refused {checked.call.tool}"
+        rule = _hook_rule(word)
+        self._refuse(checked, Decision("deny", rule), message)
+        checked.outcome = err(ErrorCode.DENIED, message)
+
+    async def _tell_after(self, checked: Checked, outcome: Outcome, seconds: float) -> None:
+        if self.hooks:
+            word = await self.hooks.after_call(checked.call, outcome, outcome.for_model(), seconds)
+            self._heed_hook(word)
+            self._told += [word.message] if word.decide == "deny" and word.message else []
+
+    def _tell_hooks(self) -> None:
+        """At the end of a turn: what hooks add for the model. Raises Refused when one of them ends the prompt."""
+        if self._told:
+            self._recorder.say(UserSaid("\n".join(self._told), True, HOOK, joined=True))
+        stop, self._told, self._halt = self._halt, [], None
+        if stop is not None:
+            raise hook_stop(stop)
 
     # -- execute -------------------------------------------------------------------------------
 
@@ -492,7 +563,9 @@ class Dispatch:
             outcome = self._bug(call)
         finally:
             context.cancel()
-        return outcome, self._recorder.clock.monotonic() - began
+        seconds = self._recorder.clock.monotonic() - began
+        await self._tell_after(checked, outcome, seconds)
+        return outcome, seconds
 
     def _bug(self, call: Call) -> Outcome:
         self._recorder.record(Noted("traceback", f"{call.key} {call.tool}\n{traceback.format_exc()}"))
@@ -525,6 +598,15 @@ class Dispatch:
         close = difflib.get_close_matches(name, list(self._tools), 1)
         guess = f"; did you mean {close[0]}?" if close else ""
         return f"there is no tool {name[:80]!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}{guess}"
+
+
+def hook_stop(reason: str) -> Refused:
+    """A hook ends the prompt."""
+    return Refused(f"a hook ended the prompt: {reason or 'it gave no reason'}", kind="hook_stopped")
+
+
+def _hook_rule(word: HookWord) -> RuleRef:
+    return RuleRef(HOOK, word.who or HOOK, word.message or "a hook says so")
 
 
 def _refused(outcome: Outcome) -> Refused:

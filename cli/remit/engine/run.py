@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from remit.base.calls import Outcome, err
-from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, RemitError, Stopped
+from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, Refused, RemitError, Stopped
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, Recorded
 from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
 from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
-from remit.engine.dispatch import Dispatch
+from remit.engine.dispatch import Dispatch, hook_stop
 from remit.engine.finish import Finish
+from remit.engine.hooks import HOOK, MAX_STOP_HOOKS, STOP_HOOK
 from remit.engine.inbox import Mail, NoMail
 from remit.engine.loops import MAX_REPEATS
 from remit.engine.recorder import Recorder
@@ -167,7 +168,7 @@ class Run:
             what = f"the run ended with {left} recorded answer(s) not asked for"
             raise ProviderFault(what, hint="the task or its files changed since the recording", kind="replay")
 
-    def _begin(self, said: UserSaid | None) -> None:
+    async def _begin(self, said: UserSaid | None) -> None:
         recorder, state = self._recorder, self._recorder.state
         if said is not None:
             # What an earlier prompt left open is no part of this one.
@@ -176,30 +177,71 @@ class Run:
         while self._notices:
             recorder.emit(self._notices.pop(0))
         if said is not None:
-            recorder.record(said)
+            await self._hear(said)
         elif not state.user_turns:
-            recorder.record(UserSaid(self._spec.prompt, images=self._spec.images))
+            await self._hear(UserSaid(self._spec.prompt, images=self._spec.images))
 
     async def _prompt(self, said: UserSaid | None) -> None:
         recorder, state = self._recorder, self._recorder.state
-        self._begin(said)
+        await self._begin(said)
         self._settle_interrupted()
+        going_on = False
         while True:
             if state.open:
                 await self._dispatch.perform([opened.call for opened in state.open.values()])
-            elif self._finish.settled():
-                break
+                going_on = False
+            elif not going_on and self._finish.settled():
+                going_on = await self._goes_on()
+                if not going_on:
+                    break
             elif state.wants_answer():
                 self.hold_deadline()
                 self._hold_circles()
-                self._take_mail()
+                await self._take_mail()
                 await self._window.ask(state.began.elapsed + self.elapsed())
+                going_on = False
             else:
                 said = self._recover() or self._finish.remind()
-                if said is None:
+                if said is not None:
+                    recorder.say(said)
+                elif not await self._goes_on():
                     break
-                recorder.say(said)
         await self._finish.judge()
+
+    async def _hear(self, said: UserSaid) -> None:
+        """Take a message of the user in, with what hooks have to say of it. Raises Refused when one withholds it."""
+        hooks, recorder = self._dispatch.hooks, self._recorder
+        if not hooks or said.synthetic:
+            recorder.record(said)
+            return
+        word = await hooks.on_prompt(said.text)
+        if word.decide == "deny" or word.stop is not None:
+            reason = word.message or word.stop or "it gave no reason"
+            # In its place, so that a later prompt of the session does not bring it to the model after all.
+            kept = f"[a message was withheld by a hook: {reason}]"
+            recorder.record(msgspec.structs.replace(said, text=kept, images=()))
+            if word.decide == "deny":
+                raise Refused(f"a hook withheld the prompt: {reason}", kind="hook_withheld")
+            raise hook_stop(reason)
+        recorder.record(said)
+        if word.context:
+            recorder.say(UserSaid(word.context, True, HOOK, joined=True))
+
+    async def _goes_on(self) -> bool:
+        """The model is done: whether a hook has it go on all the same."""
+        hooks, state = self._dispatch.hooks, self._recorder.state
+        if not hooks:
+            return False
+        word = await hooks.on_stop(state.final_text, state.nags[STOP_HOOK] > 0)
+        if word.stop is not None:
+            raise hook_stop(word.stop)
+        if word.decide != "deny":
+            return False
+        if state.nags[STOP_HOOK] >= MAX_STOP_HOOKS:
+            what = f"a hook had the model go on {MAX_STOP_HOOKS} times and still does: {word.message}"
+            raise Refused(what, kind="hook_stopped")
+        self._recorder.say(UserSaid(word.message or "Go on.", True, STOP_HOOK))
+        return True
 
     def _settle_interrupted(self) -> None:
         """A call that had started when the process died: run again only if that is harmless."""
@@ -227,11 +269,11 @@ class Run:
             settled = CallSettled(call.key, call.id, call.tool, outcome, outcome.for_model(), parent=call.parent)
             self._recorder.settle(settled, sync=True)
 
-    def _take_mail(self) -> None:
+    async def _take_mail(self) -> None:
         """Messages that came while calls ran go along with their results."""
         if self._recorder.state.turns():
             for said in self.mail.take():
-                self._recorder.record(said)
+                await self._hear(said)
 
     def _hold_circles(self) -> None:
         """Raise ProviderFault when the model does nothing any more but repeat itself."""
