@@ -5,6 +5,7 @@ A language's queries say what is what by the names of their captures; a match ho
     @definition.KIND  the definition; @name its name (several: from the first to the last; none: its first line);
                       and perhaps
                       @span  where decorators and the like belong to it: the wider node
+                      @end   what follows the node and ends it: a body that the grammar sets beside it
                       @doc   its documentation, where that is no comment above it
                       @owner the type that it belongs to, named elsewhere (a receiver, a qualifier)
                       @exported, @test, @declared  present where it is

@@ -13,6 +13,8 @@ MAX_NAMES = 1000
 _USE = re.compile(r"\buse\s+(.*?);?\s*\Z", re.DOTALL)
 _USE_TOKENS = re.compile(r"::|[{},*]|\bas\b|[\w#]+")
 
+_KOTLIN_IMPORT = re.compile(r"import\s+([\w.`]+(?:\.\*)?)(?:\s+as\s+(\w+))?")
+_SCALA_PATHS = re.compile(r"([\w.$`]+(?:[.]\*)?)\s*(?:\{([^{}]*)\})?")
 _JAVA_IMPORT = re.compile(r"import\s+(?:static\s+)?([\w.*\s]+?)\s*;?\s*\Z")
 _USING = re.compile(r"(?:global\s+)?using\s+(?:static\s+|unsafe\s+)*(?:(\w+)\s*=\s*)?([^;=]+?)\s*;?\s*\Z")
 
@@ -57,6 +59,31 @@ def read_use(text: str, line: int) -> list[Import]:
     return found
 
 
+def read_kotlin_import(text: str, line: int) -> list[Import]:
+    """`import a.b.C as D`, `import a.b.*` of Kotlin."""
+    match = _KOTLIN_IMPORT.match(text.strip())
+    if match is None:
+        return []
+    module, _, name = match[1].rpartition(".")
+    return [Import(module, line, name, match[2] or "")]
+
+
+def read_scala_import(text: str, line: int) -> list[Import]:
+    """`import a.b.{C, D => E}, f.g._` of Scala, in the words of both of its versions."""
+    found: list[Import] = []
+    for path, group in _SCALA_PATHS.findall(text.strip().removeprefix("import ")):
+        if not group:
+            module, _, name = path.rpartition(".")
+            found.append(Import(module, line, "*" if name in ("_", "*") else name))
+            continue
+        for part in group.split(",")[:MAX_NAMES]:
+            name, _, alias = re.sub(r"\s+as\s+", "=>", part).partition("=>")
+            name, alias = name.strip(), alias.strip()
+            if name and alias != "_":
+                found.append(Import(path.rstrip("."), line, "*" if name in ("_", "*") else name, alias))
+    return found
+
+
 def read_java_import(text: str, line: int) -> list[Import]:
     """`import [static] a.b.C;`, `import a.b.*;`: the last name is what the package or the class lends."""
     match = _JAVA_IMPORT.match(text)
@@ -81,6 +108,8 @@ def read_using(text: str, line: int) -> list[Import]:
 READERS: dict[str, Callable[[str, int], list[Import]]] = {
     "C#": read_using,
     "Java": read_java_import,
+    "Kotlin": read_kotlin_import,
     "Rust": read_use,
+    "Scala": read_scala_import,
 }
 """By language: the text of an import and its line in, what it imports out."""

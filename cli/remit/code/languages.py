@@ -19,8 +19,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     definitions refer to one another. family: languages that share one space of names ("": its own). tests:
     pattern over a path from the root that tells a file of tests. test_names: pattern over the name of a function
     or class that tells a test. depth: how deep an outline goes.
-    block_comments: it has no others. joint: what stands between an owner and a name where a
-    definition is written with both.
+    block_comments: it has no others. name_marks: characters before a name that are no part of it. joint: what
+    stands between an owner and a name where a definition is written with both.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     test_names: str = ""
     depth: int = 8
     block_comments: bool = False
+    name_marks: str = "\0"
     joint: str = ""
 
 
@@ -98,6 +99,7 @@ LANGUAGES: tuple[Language, ...] = (
         names=("rakefile", "gemfile"),
         programs=("ruby",),
         tests=r"(^|/)(tests?|spec)/|_(test|spec)\.rb$",
+        name_marks=":",
         test_names=r"^test_",
     ),
     _language("PHP", ".php .phtml", programs=("php",), tests=r"(^|/)tests?/|Test\.php$", test_names=r"^test[A-Z_]"),

@@ -110,7 +110,8 @@ class Reading:
                 continue
             captures = {**matched, **self._additions.get(at, {})}
             span = captures["span"][0] if "span" in captures else node
-            found.append((span.start_byte, -span.end_byte, node.start_byte, kind, node, span, captures))
+            last = captures["end"][0] if "end" in captures else span
+            found.append((span.start_byte, -last.end_byte, node.start_byte, kind, node, span, captures))
         found.sort(key=lambda each: each[:3])
         spans: list[tuple[int, int]] = []
         around: list[int] = []
@@ -141,7 +142,8 @@ class Reading:
         if kind == "function" and (owner or (around and around.kind in HOLDERS)):
             kind = "method"
         tested = "test" in captures or (around is not None and around.flags & TEST != 0)
-        start, end = span.start_point[0] + 1, span.end_point[0] + (span.end_point[1] > 0)
+        last = captures["end"][0] if "end" in captures else span
+        start, end = span.start_point[0] + 1, last.end_point[0] + (last.end_point[1] > 0)
         doc = ""
         if "doc" in captures:
             doc = self._text(captures["doc"][0])
@@ -167,7 +169,7 @@ class Reading:
         else:
             start, end = _extent(captures)
             named = self._source[start:end].decode("utf-8", "replace")
-        return plain_string(" ".join(named.split()))[:MAX_NAME]
+        return plain_string(" ".join(named.split())).lstrip(self._language.name_marks)[:MAX_NAME]
 
     def _first_line_of(self, node: Node) -> str:
         return self._text(node).partition("\n")[0].strip()

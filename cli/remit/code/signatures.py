@@ -16,11 +16,15 @@ MAX_SIGNATURE = 240
 """Characters."""
 
 _ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b|media\b|supports\b|layer\b|container\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
+    r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
     r"|#?\[[^\]]*\])\s+)+"
 )
 _COMMENTS = re.compile(r"^\s*(?:#|//)\s.*$", re.MULTILINE)
 """Lines between a head and a body. Within a line the same marks may be operators."""
+_BODY_NODES = frozenset(
+    {"compound_statement", "function_body", "class_body", "enum_class_body", "do_block", "Block", "template_body"}
+)
+"""Bodies that are no fields of their nodes."""
 
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
@@ -34,13 +38,15 @@ def signature(source: bytes, node: Node, span: Node, kind: str) -> str:
     elif kind in ("function", "method"):
         end = node.end_byte
     else:
-        end = source.find(b"\n", node.start_byte)
+        end = source.find(b"\n", start)
         end = node.end_byte if end < 0 else min(end, node.end_byte)
     text = source[start : min(end, start + 4 * MAX_SIGNATURE)].decode("utf-8", "ignore")
     if body is not None:
         text = _COMMENTS.sub("", text)
-    one_line = _ANNOTATIONS.sub("", " ".join(text.split()))[:MAX_SIGNATURE]
-    return one_line.rstrip(" {:=;,").removesuffix(" =>")
+    one_line = " ".join(text.split())
+    # What begins with a mark may be the very thing.
+    one_line = one_line if kind in ("constant", "section") else _ANNOTATIONS.sub("", one_line)
+    return one_line[:MAX_SIGNATURE].rstrip(" {:=;,").removesuffix(" =>")
 
 
 def _body(node: Node) -> Node | None:
@@ -50,7 +56,7 @@ def _body(node: Node) -> Node | None:
         if body is not None:
             return body
     last = node.named_children[-1] if node.named_child_count else None
-    return last if last is not None and last.type == "compound_statement" else None
+    return last if last is not None and last.type in _BODY_NODES else None
 
 
 def split_name(name: str, joint: str, owner: str) -> tuple[str, str]:

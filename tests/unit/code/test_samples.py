@@ -12,7 +12,7 @@ import pytest
 
 from fakes.outlines import outline
 from remit.code.extract import extract
-from remit.code.languages import by_name
+from remit.code.languages import LANGUAGES, Language, by_name, language_of
 
 SAMPLES = Path(__file__).resolve().parents[2] / "code" / "samples"
 FILES = sorted(file for file in SAMPLES.rglob("*") if file.is_file() and file.suffix != ".outline")
@@ -25,3 +25,8 @@ def test_the_outline_of_a_sample(file: Path) -> None:
     if os.environ.get("REMIT_TEST_UPDATE"):
         golden.write_text(told)
     assert told == golden.read_text()
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_every_language_has_samples_that_are_known_by_their_names(language: Language) -> None:
+    assert [file for file in FILES if language_of(file.name) is language]

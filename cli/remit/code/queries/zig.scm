@@ -1,0 +1,32 @@
+(source_file . (container_doc_comment) @documentation)
+
+(VarDecl variable_type_function: (IDENTIFIER) @name
+  (ErrorUnionExpr (SuffixExpr (ContainerDecl (ContainerDeclType) @_kind)))
+  (#match? @_kind "^(struct|opaque|packed|extern)")) @definition.struct
+(VarDecl variable_type_function: (IDENTIFIER) @name
+  (ErrorUnionExpr (SuffixExpr (ContainerDecl (ContainerDeclType) @_kind))) (#match? @_kind "^enum")) @definition.enum
+(VarDecl variable_type_function: (IDENTIFIER) @name
+  (ErrorUnionExpr (SuffixExpr (ContainerDecl (ContainerDeclType) @_kind))) (#match? @_kind "^union")) @definition.union
+(VarDecl variable_type_function: (IDENTIFIER) @name (ErrorUnionExpr (SuffixExpr (ErrorSetDecl)))) @definition.enum
+(Decl (FnProto function: (IDENTIFIER) @name)) @definition.function
+(source_file (Decl (VarDecl variable_type_function: (IDENTIFIER) @name) @definition.variable))
+(ContainerDecl (Decl (VarDecl variable_type_function: (IDENTIFIER) @name) @definition.constant))
+(ContainerField field_member: (IDENTIFIER) @name) @definition.field
+(ContainerField (ErrorUnionExpr (SuffixExpr variable_type_function: (IDENTIFIER) @name))) @definition.variant
+(ErrorSetDecl field_constant: (IDENTIFIER) @name @definition.variant)
+(TestDecl (STRINGLITERALSINGLE) @name) @definition.test @test
+
+(ParamDecl parameter: (IDENTIFIER) @local)
+
+(SuffixExpr variable_type_function: (IDENTIFIER) @name . (FnCallArguments)) @reference.call
+(SuffixExpr variable_type_function: (IDENTIFIER) @qualifier . (FieldOrFnCall function_call: (IDENTIFIER) @name))
+  @reference.call
+(FieldOrFnCall function_call: (IDENTIFIER) @name) @reference.call
+(ParamType (ErrorUnionExpr (SuffixExpr variable_type_function: (IDENTIFIER) @name))) @reference.type
+(SuffixExpr variable_type_function: (IDENTIFIER) @name) @reference.use
+
+(VarDecl variable_type_function: (IDENTIFIER) @alias
+  (ErrorUnionExpr (SuffixExpr
+    (BUILTINIDENTIFIER) @_import
+    (FnCallArguments (ErrorUnionExpr (SuffixExpr (STRINGLITERALSINGLE) @module)))))
+  (#eq? @_import "@import")) @import

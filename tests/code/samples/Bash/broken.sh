@@ -1,0 +1,3 @@
+good() { echo 1; }
+if then bad
+fine() { good; }

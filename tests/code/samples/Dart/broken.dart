@@ -1,0 +1,3 @@
+int good() => 1;
+int bad( => ;
+class Fine { int ok() => good(); }

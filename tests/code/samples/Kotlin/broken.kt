@@ -1,0 +1,3 @@
+fun good() = 1
+fun bad( = 
+class Fine { fun ok() = good() }

@@ -1,0 +1,3 @@
+func good() -> Int { 1 }
+func bad( { }
+struct Fine { func ok() { good() } }
