@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,6 +32,9 @@ from remit.policy.shell_scan import (
     scan,
 )
 from remit.policy.shell_views import OPAQUE, Views
+
+if TYPE_CHECKING:
+    from remit.policy.shell_tree import Reading
 
 __all__ = ["MAX_LINE_CHARS", "OPAQUE", "CommandLine", "Part", "Redirect", "View", "program", "read_command"]
 
@@ -104,11 +108,17 @@ def split_words(text: str) -> list[Word]:
 def _read(line: str) -> CommandLine:
     found = scan(line)
     views = Views()
-    confirmed, extra, aims, blocked = _second_reading(line, found)
+    confirmed, extra, aims, blocked, data = _second_reading(line, found)
     parts: list[Part] = []
+    idle: list[View] = []
     for command in found.commands:
         words = _behind_reserved(command)
         if not words:
+            continue
+        if data[words] > 0:
+            data[words] -= 1
+            # A rule that denies may still take it for a command, where it is one by its looks.
+            idle += [view for view in views.of(command) if view[0].known]
             continue
         certain = not blocked and confirmed[words] > 0 and not _is_reserved(words[0])
         sure = certain and all(word.sure for word in words)
@@ -123,21 +133,42 @@ def _read(line: str) -> CommandLine:
     if blocked or unknown or astray or not parts:
         # A rule for these commands does not speak for what else the line does.
         parts.append(Part(None, (IDLE,)))
+    if idle:
+        parts[0] = Part(parts[0].argv, tuple(dict.fromkeys((*parts[0].views, *idle))))
     return CommandLine(line, tuple(dict.fromkeys(parts)), opened, tuple(each for each in moves if each is not None))
 
 
-def _second_reading(line: str, found: Scan) -> tuple[Counter[View], list[View], list[Aim], bool]:
-    """The commands that the grammar confirms, those it sees alone, all redirects, and whether the line is
-    built so that no command in it is surely what it looks like."""
+def _second_reading(line: str, found: Scan) -> tuple[Counter[View], list[View], list[Aim], bool, Counter[View]]:
+    """The commands that the grammar confirms, those it sees alone, all redirects, whether the line is built so
+    that no command in it is surely what it looks like, and what looks like a command and is surely none."""
     scanned = Counter(filter(None, map(_behind_reserved, found.commands)))
     if len(found.commands) == 1 and not found.aims and found.odd <= PLAIN_ODDITIES:
-        return scanned, [], [], False
+        return scanned, [], [], False, Counter()
     from remit.policy.shell_tree import read_tree
 
-    tree = read_tree(line)
+    tree = read_tree(_for_grammar(line, found))
+    data = _data(tree, scanned)
     aims = list(dict.fromkeys([*found.aims, *tree.aims]))
-    blocked = tree.blocked or bool(found.odd & {"an assignment", "a function"})
-    return tree.commands & scanned, list(tree.commands - scanned), aims, blocked
+    blocked = tree.blocked or data is None or bool(found.odd & {"an assignment", "a function"})
+    surely_none = Counter[View]() if blocked or data is None else data
+    return tree.commands & scanned, list(tree.commands - scanned), aims, blocked, surely_none
+
+
+def _for_grammar(line: str, found: Scan) -> str:
+    """The line with each `<>`, which the grammar does not know, as another redirect with the same target."""
+    for place in found.both_ways:
+        line = f"{line[:place]}>>{line[place + 2 :]}"
+    return line
+
+
+def _data(tree: Reading, scanned: Counter[View]) -> Counter[View] | None:
+    """What of the scan is the start of a loop or a case, or a pattern of one; None where the readings differ."""
+    data = tree.rest.copy()
+    for head in tree.heads:
+        on_one_line = head.words + head.pattern
+        data.update([on_one_line] if scanned[on_one_line] else [head.words, *filter(None, [head.pattern])])
+    fits = all(scanned[view] >= count + tree.commands[view] for view, count in data.items())
+    return data if fits else None
 
 
 def _is_reserved(word: Word) -> bool:

@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from remit.policy.programs import RESERVED
+from remit.policy.shell_arithmetic import arithmetic_end
 
 MAX_LINE_CHARS = 64 * 1024
 MAX_DEPTH = 16
@@ -39,12 +40,14 @@ class Aim(msgspec.Struct, frozen=True):
 
 class Scan(msgspec.Struct, frozen=True):
     """What a line holds. commands: those inside substitutions first; reserved words still stand before them.
-    odd: what was met that a simple command does not hold. fed: texts given to a command as its input."""
+    odd: what was met that a simple command does not hold. fed: texts given to a command as its input. both_ways:
+    where a `<>` stands in the text."""
 
     commands: tuple[View, ...]
     aims: tuple[Aim, ...]
     odd: frozenset[str]
     fed: tuple[str, ...]
+    both_ways: tuple[int, ...] = ()
 
 
 class UnreadableError(Exception):
@@ -123,10 +126,12 @@ class _Reader:
         self._commands: list[View] = []
         self._aims: list[Aim] = []
         self._fed: list[str] = []
+        self._both_ways: list[int] = []
         self.odd: set[str] = set()
 
     def result(self) -> Scan:
-        return Scan(tuple(self._commands), tuple(self._aims), frozenset(self.odd), tuple(self._fed))
+        commands, aims, fed = tuple(self._commands), tuple(self._aims), tuple(self._fed)
+        return Scan(commands, aims, frozenset(self.odd), fed, tuple(self._both_ways))
 
     def read_all(self) -> None:
         """Commands up to the end of the text."""
@@ -278,6 +283,8 @@ class _Reader:
         if match is None:
             raise UnreadableError("a redirect has no operator")
         self._at = match.end()
+        if match[0] == "<>":
+            self._both_ways.append(match.start())
         if self._continues():
             raise UnreadableError("a line break splits an operator")
         if match[0] in _HERE_DOCUMENTS:
@@ -458,6 +465,8 @@ class _Reader:
             raise UnreadableError("a line break splits an expansion")
         if char == "`":
             self._backticks()
+        elif end := arithmetic_end(self._text, self._at):
+            self._at = end
         elif self._text.startswith("(", self._at):
             self._at += 1
             self._nested_list()

@@ -1,12 +1,13 @@
 """The second reading of a command line, by the grammar of tree-sitter.
 
 It confirms what the scan has seen. A line whose structure it cannot make out, or that changes what later
-words mean (assignments, functions, loops over names), is `blocked`: its commands are still seen, and none of
-them is surely what it looks like. Loaded only for lines that are more than one simple command.
+words mean (assignments, functions), is `blocked`: its commands are still seen, and none of them is surely
+what it looks like. Loaded only for lines that are more than one simple command.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from functools import cache
@@ -30,15 +31,15 @@ def _named(text: str) -> frozenset[str]:
 
 _OPEN = _named(
     """program list pipeline subshell compound_statement negated_command if_statement elif_clause else_clause
-    while_statement do_group redirected_statement command_substitution process_substitution herestring_redirect
-    heredoc_redirect heredoc_body"""
+    while_statement do_group case_item redirected_statement command_substitution process_substitution
+    herestring_redirect heredoc_redirect heredoc_body"""
 )
 """What changes nothing about the commands inside."""
 
 _WORDS = _named(
     """word string raw_string ansi_c_string translated_string concatenation number string_content variable_name
     special_variable_name simple_expansion expansion brace_expression arithmetic_expansion regex comment
-    command_name heredoc_start heredoc_end heredoc_content file_descriptor"""
+    command_name extglob_pattern heredoc_start heredoc_end heredoc_content file_descriptor"""
 )
 """What is a word or a part of one. Those that are not surely known are told by the words of the scan."""
 
@@ -46,12 +47,31 @@ _WORDS = _named(
 _HARMLESS = _OPEN | _WORDS
 
 
+_LOOP_NAME = re.compile(r"(?!.*_proxy$)[a-z_][a-z0-9_]*")
+"""A name that changes nothing when a loop sets it: what shells and programs go by is in capitals, but for a few."""
+
+_SPECIAL_NAMES = _named("histchars auto_resume")
+_EXPANSION = re.compile(r"\$(?![A-Za-z_0-9@*#?])|`")
+"""What may be more than the value of a variable: that may be reckoned with, which runs what is in it."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The start of a `for` or a `case`, which is no command. pattern: the first one of a case, () of a loop; it
+    stands behind the words, or on a line of its own."""
+
+    words: View
+    pattern: View = ()
+
+
 class Reading(msgspec.Struct, frozen=True):
-    """What the grammar makes of a line. commands: with how many of each. blocked: see above."""
+    """What the grammar makes of a line. commands: with how many of each. heads: of its loops and cases. rest:
+    the other words that look like commands and are none. blocked: see above."""
 
     commands: Counter[View]
     aims: tuple[Aim, ...]
     blocked: bool
+    heads: tuple[Head, ...] = ()
+    rest: Counter[View] = Counter()
 
 
 def read_tree(line: str) -> Reading:
@@ -88,6 +108,8 @@ class _Walk:
         self._commands: Counter[View] = Counter()
         self._aims: list[Aim] = []
         self._blocked = False
+        self._heads: list[Head] = []
+        self._rest: Counter[View] = Counter()
 
     def run(self, root: Node) -> Reading:
         pending = [root]
@@ -95,7 +117,7 @@ class _Walk:
             node = pending.pop()
             self._visit(node)
             pending += node.children
-        return Reading(self._commands, tuple(self._aims), self._blocked)
+        return Reading(self._commands, tuple(self._aims), self._blocked, tuple(self._heads), self._rest)
 
     def _visit(self, node: Node) -> None:
         if not node.is_named:
@@ -104,6 +126,10 @@ class _Walk:
             self._command(node)
         elif node.type == "file_redirect":
             self._redirect(node)
+        elif node.type == "for_statement":
+            self._loop(node)
+        elif node.type == "case_statement":
+            self._case(node)
         elif node.type not in _HARMLESS or _is_arithmetic(node):
             self._blocked = True
 
@@ -122,6 +148,27 @@ class _Walk:
         elif words:
             self._commands[words] += 1
 
+    def _loop(self, node: Node) -> None:
+        kinds = [each.type for each in node.children]
+        names = [each.text or b"" for each in node.children_by_field_name("variable")]
+        values = _plain_words(node.children_by_field_name("value"))
+        if kinds[:1] != ["for"] or values is None or len(names) != 1 or not _is_loop_name(names[0].decode()):
+            self._blocked = True
+            return
+        behind = (Word("in"), *values) if "in" in kinds else ()
+        self._heads.append(Head((Word("for"), Word(names[0].decode()), *behind)))
+
+    def _case(self, node: Node) -> None:
+        items = [each for each in node.children if each.type == "case_item"]
+        value = _plain_words(node.children_by_field_name("value"))
+        patterns = _plain_words([each for item in items for each in item.children_by_field_name("value")])
+        if value is None or len(value) != 1 or not patterns:
+            self._blocked = True
+            return
+        self._heads.append(Head((Word("case"), *value, Word("in")), patterns[:1]))
+        self._rest += Counter((each,) for each in patterns[1:])
+        self._rest[(Word("esac"),)] += 1
+
     def _redirect(self, node: Node) -> None:
         operator = next((each.type for each in node.children if not each.is_named), "")
         targets = _words(node.children_by_field_name("destination")[:1])
@@ -133,6 +180,18 @@ class _Walk:
 
 def _is_arithmetic(node: Node) -> bool:
     return node.type == "compound_statement" and node.child_count > 0 and node.children[0].type == "(("
+
+
+def _is_loop_name(name: str) -> bool:
+    return _LOOP_NAME.fullmatch(name) is not None and name not in _SPECIAL_NAMES
+
+
+def _plain_words(nodes: list[Node]) -> View | None:
+    """Words that are data: known, or made of wildcards and the values of variables."""
+    words = _words(nodes)
+    if words is None or any(not word.known and _EXPANSION.search(word.text) for word in words):
+        return None
+    return words
 
 
 def _words(nodes: list[Node]) -> View | None:

@@ -51,12 +51,31 @@ ONLY_A_SHELL = [
     ("(git log)", ["git", "log"]),
     ("git log # all", ["git", "log"]),
     ("# all\n\ngit log\n", ["git", "log"]),
+    ("for x in a 'b c' *.py ~; do git log; done", ["git", "log"]),
+    ('for x in $a "$1" $@; do git log; done', ["git", "log"]),
+    ("for x\ndo\n  git log\ndone", ["git", "log"]),
+    ("for git in log; do git log; done", ["git", "log"]),
+    ("case x in a) git log;; esac", ["git", "log"]),
+    ('case "$x" in\n  a*)\n    git log\n    ;;\nesac', ["git", "log"]),
+    ("for x in a; do case $x in a) git log;; esac; done", ["git", "log"]),
 ]
 
 
 @pytest.mark.parametrize(("line", "argv"), ONLY_A_SHELL)
 def test_what_stands_around_one_command_changes_no_word_of_it(line: str, argv: list[str]) -> None:
     assert read_command(line).argv == tuple(argv)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "case x in a) git log;& (b|'c d') git log;; *) git log; esac",
+        "if git log; then for x in a; do git log; done; fi",
+        "for x in a; do case x in b) git log; esac; git log; done | git log",
+    ],
+)
+def test_every_command_of_a_loop_or_case_is_known(line: str) -> None:
+    assert {part.argv for part in read_command(line).parts} == {("git", "log")}
 
 
 NOT_SIMPLE = [
@@ -88,8 +107,24 @@ NOT_SIMPLE = [
     "git log > f",
     "git log >$F",
     "git log >/dev/tcp/h/1",
-    "case x in a) git log;; esac",
-    "for x in a; do git log; done",
+    "case x in a) git log;; b) x;; esac",
+    "case x in @(a|b)) git log;; esac",
+    "case $(x) in a) git log;; esac",
+    "case ${x} in a) git log;; esac",
+    "case $((x)) in a) git log;; esac",
+    "case x in ${x}) git log;; esac",
+    "case x in $[x]) git log;; esac",
+    "for x in a; do git log $x; done",
+    "for x in $(a); do git log; done",
+    "for x in ${a[b]}; do git log; done",
+    "for x in $((a)); do git log; done",
+    "for X in a; do git log; done",
+    "for PATH in /tmp; do git log; done",
+    "for http_proxy in a; do git log; done",
+    "for histchars in a; do git log; done",
+    "for ((;;)); do git log; done",
+    "select x in a; do git log; done",
+    "for x in a; do git log; rm x; done",
     "[[ a ]] && git log",
     "git log <<E\n${X:=1}\nE",
     "git log {X}>/dev/null",
@@ -548,3 +583,37 @@ print("tree_sitter" in sys.modules)
 def test_the_grammar_is_loaded_for_lines_of_several_commands_only() -> None:
     told = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, check=True, text=True).stdout
     assert told.split() == ["False", "True"]
+
+
+# -- arithmetic --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "programs"),
+    [
+        ("echo $((1<<2))", ["echo"]),
+        ('echo "$((1 << 2))" x', ["echo"]),
+        ("echo $((i+1))$(((1+2)*3)) $(( $a>=b ? 1 : 0 ))", ["echo"]),
+        ("echo $(()) $((\t1))", ["echo"]),
+        ("cat <<E\n$((1<<2))\nE", ["cat"]),
+        ("echo ${x:-$((1<<2))}", ["echo"]),
+        ("echo $((rm))", ["echo"]),
+        # Also what no shell runs: two words beside one another are read as commands.
+        ("echo $((rm x))", ["rm", "echo"]),
+        ("echo $((rm x); (rm y))", ["rm", "rm", "echo"]),
+        ("echo $((rm); rm x)", ["rm", "rm", "echo"]),
+        ("echo $((a)$(rm x))", ["a", "rm", "$(rm", "echo"]),
+        ("echo $((a[$(rm x)]))", ["rm", "a[$(rm", "echo"]),
+        ("echo $((1+`rm x`))", ["rm", "1+`rm", "echo"]),
+    ],
+)
+def test_arithmetic_runs_no_command_and_is_told_from_what_does(line: str, programs: list[str]) -> None:
+    views = [view for part in read_command(line).parts for view in part.views if view[0].text]
+    assert [view[0].text.split(" ")[0] for view in views] == programs
+
+
+def test_arithmetic_without_end_is_read_in_no_time() -> None:
+    began = time.process_time()
+    for line in ("echo $((" + "1+" * 30_000, "echo " + "$((1+1 " * 9_000, "echo $((" + ")" * 60_000):
+        read_command(line)
+    assert time.process_time() - began < 2

@@ -108,6 +108,20 @@ while @; do break; done
 until X=1 @; do break; done
 f() { @; }; f
 case a in a) @;; esac
+case a in b) :;; a) @;; esac
+case a in¶ b|a)¶ @¶ ;;¶esac
+case a in (a) @;; esac
+case hit in hit) @;; esac
+case $X in x) hit;; *) @;& esac
+for hit in a b; do @; done
+for i in a; do case $i in a) @;; esac; done
+for i in $(@); do :; done
+: $((1<<2)) && @
+: "$(( (1+2)*3 ))" && @
+echo $((@))
+echo $((@); @)
+: <>f && @
+@ <>f
 cat <(@)
 X=(@)
 [[ a ]] && @
@@ -143,6 +157,7 @@ NOISE = [
     "\nE\n",
     "&>",
 ]
+NOISE += ["<>", ";&", "for a in ", "$((1<<2))", "1)", "|a)", "\nesac\n", "*) "]
 NOISE += ["<(", "<<<", "$((", "))", "fi", " do ", "then ", "{x}>f ", "()", ";;", "|&", "E", "[[ ", " ]]"]
 
 

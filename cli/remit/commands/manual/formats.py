@@ -290,6 +290,22 @@ def policy_page() -> Page:
             ),
             Section("KEYS OF A RULE", tuple(_listed(RULE_KEYS))),
             Section(
+                "COMMANDS",
+                (
+                    Para(
+                        "A line of the shell is read as bash reads it, and every part has to pass by itself: each "
+                        "command of a list or a pipe, in a loop, a `case`, a subshell or a substitution. A rule that "
+                        "says auto speaks for a command only where its words are surely those that the program is "
+                        "handed; one that says ask or deny also sees what stands behind sudo, env, xargs, `bash -c` "
+                        "and their like. A line that cannot be read is allowed only by a rule for any command."
+                    ),
+                    Para(
+                        "Redirects count as paths: `make > out/log` needs a word for the command make, and one for "
+                        "writing out/log. What is read and written at once, as by `<>`, has to pass as both."
+                    ),
+                ),
+            ),
+            Section(
                 "HOW SOURCES COMBINE",
                 (
                     Para(
