@@ -42,9 +42,9 @@ def main() -> None:
         b"lie": lambda: Facts("Python"),
     }
 
-    def faulty(language: Any, source: bytes, seconds: float) -> Facts:
+    def faulty(language: Any, source: bytes, seconds: float, mentions: bool) -> Facts:
         fault = faults.get(source.split()[0])
-        return fault() if fault else extract(language, source, seconds)
+        return fault() if fault else extract(language, source, seconds, mentions)
 
     worker.extract = faulty  # type: ignore[attr-defined]
     worker.pack = lambda facts: b"\xc1 no facts" if facts == Facts("Python") else pack(facts)  # type: ignore[attr-defined]

@@ -505,8 +505,9 @@ class SourceCode(Protocol):
         ...
 
     def facts(self, name: str, source: bytes) -> Any:
-        """The `code.facts.Facts` of one file, its language told by name and content; None where that is no language
-        that can be read here, or the file is one that no parser survives. Raises Failure(command_failed, cancelled)."""
+        """What one file defines and imports, as `code.facts.Facts`, its language told by name and content; None where
+        that is no language that can be read here, or the file is one that no parser survives. Raises
+        Failure(command_failed, cancelled)."""
         ...
 
 

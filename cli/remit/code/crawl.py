@@ -305,8 +305,8 @@ class _Reading:
 
 
 def read_source(pool: Pool, language: Language, source: bytes, check: Check) -> Facts | None:
-    """The facts of one file; None when it cannot be parsed at all."""
-    return pool.read_one(Job(_key(language, source), language.name, source), check)
+    """What one file defines and imports; None when it cannot be parsed at all."""
+    return pool.read_one(Job(_key(language, source), language.name, source, mentions=False), check)
 
 
 def told_by_content(language: Language | None, source: bytes) -> Language | None:

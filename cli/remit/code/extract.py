@@ -52,9 +52,10 @@ class OutOfTime(Exception):
     """The deadline of a file passed."""
 
 
-def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS) -> Facts:
-    """The facts of a file, none where it cannot be parsed within `seconds`. Raises nothing for what a file holds,
-    but runs in a process that may be killed for it (`worker`): parsers are native code."""
+def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS, mentions: bool = True) -> Facts:
+    """The facts of a file, none where it cannot be parsed within `seconds`. mentions: also what refers to what, which
+    is most of the work. Raises nothing for what a file holds, but runs in a process that may be killed for it
+    (`worker`): parsers are native code."""
     language = by_content(language, source)
     facts = Facts(language.name, lines=source.count(b"\n") + (not source.endswith(b"\n") and bool(source)))
     readable = without_macros(language.name, source)
@@ -64,7 +65,7 @@ def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS) -> 
         facts.cut = "time"
         return facts
     facts.broken = tree.root_node.has_error
-    Reading(language, source, readable, facts).take(_matches(language, tree))
+    Reading(language, source, readable, facts).take(_matches(language, tree, mentions))
     return facts
 
 
@@ -87,8 +88,8 @@ def _parse(language: Language, source: bytes, deadline: float) -> Tree:
     return tree
 
 
-def _matches(language: Language, tree: Tree) -> list[tuple[int, Captures]]:
+def _matches(language: Language, tree: Tree, mentions: bool) -> list[tuple[int, Captures]]:
     # The cursor of tree-sitter 0.26.1 crashes when it is given a clock: whoever runs this bounds it from outside.
     from tree_sitter import QueryCursor
 
-    return QueryCursor(query(language), match_limit=_MATCH_LIMIT).matches(tree.root_node)
+    return QueryCursor(query(language, mentions), match_limit=_MATCH_LIMIT).matches(tree.root_node)

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import lzma
 import os
+import re
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -22,6 +23,9 @@ FOLDER = Path(__file__).resolve().parent.parent / "_grammars"
 QUERIES = Path(__file__).resolve().parent / "queries"
 _OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
 """What the initialisation of a grammar's library is named for, where that is not its language."""
+
+_MENTIONS = re.compile(rb"@(reference|local|typed)\b")
+_FINDS = re.compile(rb"@(definition|import|documentation|span|doc|owner|exported|test|declared)\b")
 
 _held: list[int] = []
 
@@ -55,11 +59,22 @@ def grammar(name: str) -> tree_sitter.Language:
 
 
 @cache
-def query(language: Language) -> tree_sitter.Query:
-    """All queries of a language as one."""
+def query(language: Language, mentions: bool = True) -> tree_sitter.Query:
+    """All queries of a language as one; without `mentions`, those that only find what is mentioned are left out."""
     import tree_sitter
 
-    return tree_sitter.Query(grammar(language.grammar), "\n".join(query_text(name) for name in language.queries))
+    text = "\n".join(query_text(name) for name in language.queries)
+    found = tree_sitter.Query(grammar(language.grammar), text)
+    if not mentions:
+        encoded = text.encode()
+        for pattern in range(found.pattern_count):
+            if _only_mentions(encoded[found.start_byte_for_pattern(pattern) : found.end_byte_for_pattern(pattern)]):
+                found.disable_pattern(pattern)
+    return found
+
+
+def _only_mentions(pattern: bytes) -> bool:
+    return _MENTIONS.search(pattern) is not None and _FINDS.search(pattern) is None
 
 
 @cache

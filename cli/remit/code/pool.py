@@ -43,11 +43,13 @@ Check = Callable[[], None]
 
 
 class Job(NamedTuple):
-    """One file to read. tag: what its answer is known by. language: its name."""
+    """One file to read. tag: what its answer is known by. language: its name. mentions: whether it is wanted what
+    refers to what."""
 
     tag: bytes
     language: str
     source: bytes
+    mentions: bool = True
 
 
 class Answer(NamedTuple):
@@ -287,8 +289,9 @@ class _Worker:
         if not self.jobs and self.ready:
             self._since = time.monotonic()
         name = job.language.encode()
-        size = 1 + len(name) + len(job.source)
-        self._unsent += b"%b%c%b%b" % (size.to_bytes(_LENGTH_BYTES, "big"), len(name), name, job.source)
+        size = 2 + len(name) + len(job.source)
+        self._unsent += size.to_bytes(_LENGTH_BYTES, "big")
+        self._unsent += b"%c%c%b%b" % (job.mentions, len(name), name, job.source)
         self.jobs.append(job)
         self.ahead += len(job.source)
 

@@ -4,7 +4,7 @@ It runs as `python -I -S -c ...`, or as `remit __parse` where remit is one froze
 answers go to stdout in the same order, each with its length before it (4 bytes, big endian). First goes an empty
 answer, as soon as it is ready.
 
-    request   length of the language's name (1 byte), the name, the source
+    request   whether mentions are wanted (1 byte, 0 or 1), length of the language's name (1 byte), the name, the source
     answer    facts as `facts.pack` makes them; empty where they could not be taken
 
 A request that takes too long, by whatever fault of whoever's, is the end of the process. So is the end of stdin.
@@ -76,10 +76,10 @@ def _request(requests: BinaryIO) -> bytes | None:
 
 
 def _serve(request: bytes) -> bytes:
-    source = 1 + request[0]
+    source = 2 + request[1]
     signal.setitimer(signal.ITIMER_PROF, HARD_SECONDS)
     try:
-        return pack(extract(by_name(request[1:source].decode()), request[source:], MAX_SECONDS))
+        return pack(extract(by_name(request[2:source].decode()), request[source:], MAX_SECONDS, bool(request[0])))
     except (MemoryError, RecursionError):
         return b""
     finally:
