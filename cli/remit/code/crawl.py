@@ -21,7 +21,7 @@ import msgspec
 from remit.base.errors import Failure
 from remit.base.ports import Ground
 from remit.code.facts import Facts
-from remit.code.grammars import has_queries, version
+from remit.code.grammars import version
 from remit.code.languages import HEAD_BYTES, Language, by_content, by_name, find_name, language_by_head, language_of
 from remit.code.pool import Check, Job, Pool
 from remit.code.tree import (
@@ -130,8 +130,6 @@ class _Crawl:
             self.stop("entries")
         for name in sorted(names)[: self.bounds.entries]:
             language = language_of(name)
-            if language is not None and not has_queries(language):
-                language = None
             if language is None and not _may_be_script(name):
                 self.tree.unknown += 1
             elif not self.ground.shows(name):
@@ -311,10 +309,7 @@ def read_source(pool: Pool, language: Language, source: bytes, check: Check) -> 
 
 def told_by_content(language: Language | None, source: bytes) -> Language | None:
     """The language of a file whose name leaves more than one; else that of its name."""
-    if language is None:
-        language = language_by_head(source)
-        return language if language is not None and has_queries(language) else None
-    return by_content(language, source)
+    return language_by_head(source) if language is None else by_content(language, source)
 
 
 def _may_be_script(name: str) -> bool:

@@ -93,12 +93,6 @@ def _origins() -> dict[str, str]:
     return {name: origin for name, _, origin in (line.partition(": ") for line in lines)}
 
 
-@cache
-def has_queries(language: Language) -> bool:
-    """Whether it is said what to find in that language."""
-    return all((QUERIES / f"{name}.scm").is_file() for name in language.queries)
-
-
 def query_text(name: str) -> str:
     return (QUERIES / f"{name}.scm").read_text("utf-8")
 

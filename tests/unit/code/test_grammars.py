@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tree_sitter import Parser
 
-from remit.code.grammars import FOLDER, grammar, missing_grammars, version
-from remit.code.languages import LANGUAGES, by_name
+from remit.code.grammars import FOLDER, grammar, missing_grammars, query, version
+from remit.code.languages import LANGUAGES, Language, by_name
 
 GRAMMARS = sorted({each.grammar for each in LANGUAGES})
 
@@ -34,3 +34,9 @@ def test_what_is_kept_is_of_one_language_and_one_version_of_it() -> None:
     versions = {version(by_name(name)) for name in ("Python", "JavaScript", "TypeScript", "TSX")} | {version(None)}
     assert len(versions) == 5
     assert {len(each) for each in versions} == {32}
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda each: each.name)
+@pytest.mark.parametrize("mentions", [True, False])
+def test_every_language_has_queries_that_fit_its_grammar(language: Language, mentions: bool) -> None:
+    assert query(language, mentions).pattern_count > 0
