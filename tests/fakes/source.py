@@ -15,7 +15,6 @@ from remit.store.facts import KeptFacts
 from remit.wiring.source import Source
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
-from remit.workspace.search_scan import Engine
 
 Allowed = Callable[[Resource], bool]
 
@@ -58,10 +57,10 @@ class Reader:
 
 
 @contextmanager
-def reading(workspace: Path, cache: Path | None = None, engine: Engine | None = None) -> Iterator[Reader]:
+def reading(workspace: Path, cache: Path | None = None) -> Iterator[Reader]:
     """cache: where facts are kept; None: they are not."""
     pool = Pool()
-    source = Source(KeptFacts(str(cache) if cache else ""), pool, engine)
+    source = Source(KeptFacts(str(cache) if cache else ""), pool)
     try:
         with Root(workspace) as root:
             yield Reader(root, source, pool)

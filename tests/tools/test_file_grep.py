@@ -16,9 +16,9 @@ from remit.base.resources import Effect, Resource
 from remit.tools.files.file_grep import MAX_CONTEXT, MAX_MATCHES, FileGrep, FileGrepParams
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
+from remit.workspace.search_library import LibraryEngine
 from remit.workspace.search_ripgrep import RipgrepEngine, find_ripgrep
 from remit.workspace.search_scan import MAX_FILE_BYTES, Engine
-from remit.workspace.search_walk import LibraryEngine
 
 RIPGREP = find_ripgrep()
 assert RIPGREP is not None

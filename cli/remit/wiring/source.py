@@ -18,8 +18,8 @@ from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
-from remit.workspace.search import default_engine, unnested
-from remit.workspace.search_scan import Engine, Wish
+from remit.workspace.search_scan import Wish
+from remit.workspace.search_walk import survey
 
 Check = Callable[[], None]
 
@@ -31,17 +31,15 @@ MAX_GRAPHS = 2
 class Source:
     """Reading source in one run. Its methods block; threads may share it."""
 
-    def __init__(self, kept: KeptFacts, pool: Pool | None = None, engine: Engine | None = None) -> None:
-        """engine: None for what is installed."""
+    def __init__(self, kept: KeptFacts, pool: Pool | None = None) -> None:
         self._kept = kept
         self._pool = pool or Pool()
-        self._engine = engine
         self._graphs: dict[tuple[object, ...], Answers] = {}
         self._building = Lock()
 
     def tree(self, ground: Ground, check: Check, bounds: TreeBounds = DEFAULT_BOUNDS) -> SourceTree:
         """See `code.crawl.read_tree`."""
-        return read_tree(ground, self._names, self._pool, self._kept, check, bounds)
+        return read_tree(ground, _names, self._pool, self._kept, check, bounds)
 
     def file(self, language: Language, source: bytes, check: Check) -> Facts | None:
         """See `code.crawl.read_source`."""
@@ -66,9 +64,10 @@ class Source:
         """End all work, that of threads still at it too."""
         self._pool.close()
 
-    def _names(self, ground: Ground, check: Check) -> Listing:
-        scan = (self._engine or default_engine()).names(ground, Wish(), check)
-        return Listing(unnested(scan), len(scan.unreadable), scan.stopped)
+
+def _names(ground: Ground, check: Check) -> Listing:
+    found = survey(ground, Wish(), check, sizes=0)
+    return Listing(found.names, len(found.unreadable), found.stopped)
 
 
 class SourceGrant:

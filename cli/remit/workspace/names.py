@@ -14,8 +14,9 @@ HERE = "."
 MAX_PART_BYTES = 255
 MAX_PATH_BYTES = 4095
 
+UNFINISHED_START = ".remit-"
+UNFINISHED_GLOB = f"{UNFINISHED_START}{'[0-9a-f]' * 16}.tmp"
 _UNFINISHED = re.compile(r"\.remit-[0-9a-f]{16}\.tmp")
-UNFINISHED_GLOB = f".remit-{'[0-9a-f]' * 16}.tmp"
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _PORTS = "123456789\u00b9\u00b2\u00b3"

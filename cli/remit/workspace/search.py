@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from typing import BinaryIO
 
@@ -17,10 +17,8 @@ from remit.workspace.names import join
 from remit.workspace.search_glob import NamePattern
 from remit.workspace.search_regex import LinePattern
 from remit.workspace.search_rows import Row, Span, plain_text, rows_of
-from remit.workspace.search_scan import MAX_FILE_BYTES, Engine, Scan, Stopped, Wish
-
-MAX_JUDGED_NAMES = 500
-"""Names, the first ones in order, of which it is counted how many rules withhold."""
+from remit.workspace.search_scan import MAX_FILE_BYTES, MAX_NAMES, Counts, Engine, Stopped, Survey, Wish
+from remit.workspace.search_walk import Pick, Walk, is_large
 
 MAX_JUDGED_FILES = 5000
 """Files with matches that the rules are asked about; with more, totals are lower bounds."""
@@ -35,9 +33,9 @@ Check = Callable[[], None]
 
 
 class LeftOut(msgspec.Struct, rename="camel"):
-    """What a search passed over, none of it by what is looked for. Numbers of files, except:
+    """What a search passed over where it looked, none of it by what is looked for. Numbers of files, except:
 
-    withheld: by rules or as credential files, among the first MAX_JUDGED_NAMES names (withheld_of: how many
+    withheld: by rules or as credential files, among the first MAX_NAMES names (withheld_of: how many
     that were). ignored: entries that .gitignore keeps out, a directory counting once. skipped_folders,
     nested_repositories: names from the searched directory. special: links to files, pipes and the like.
     """
@@ -94,30 +92,30 @@ def default_engine() -> Engine:
     path = find_ripgrep()
     if path is not None:
         return RipgrepEngine(path)
-    from remit.workspace.search_walk import LibraryEngine
+    from remit.workspace.search_library import LibraryEngine
 
     return LibraryEngine()
 
 
-def unnested(scan: Scan) -> list[str]:
-    """The files of a scan without those of repositories of their own."""
-    closed = tuple(f"{name}/" for name in set(scan.nested))
-    return [name for name in scan.names if not name.startswith(closed)] if closed else scan.names
-
-
-def find_names(engine: Engine, ground: Ground, pattern: NamePattern, most: int, check: Check) -> NamesFound:
+def find_names(ground: Ground, pattern: NamePattern, most: int, check: Check) -> NamesFound:
     """The files below whose names fit, at most `most` of them, by name."""
-    scan = engine.names(ground, Wish(), check)
-    scope = _Scope(ground, scan, None)
-    names, exact = scope.shown(pattern.among(scope.names), MAX_JUDGED_NAMES)
-    scope.judge()
-    found = NamesFound([scrub(name) for name in names[:most]], len(names), exact, scope.account(), scan.stopped)
-    found.exact = exact and not scan.stopped
+    wanted, every = Pick(pattern, MAX_NAMES + 1), Pick(None, MAX_NAMES)
+    walk = Walk(ground, check, [wanted, every], leads=pattern)
+    walk.run()
+    scope = _Scope(ground, walk.found, every.names)
+    names = _shown(ground, wanted.names[:MAX_NAMES])
+    exact = len(wanted.names) <= MAX_NAMES and not walk.found.stopped
+    found = NamesFound([scrub(name) for name in names[:most]], len(names), exact, scope.account(), walk.found.stopped)
     if not names and scope.has_elsewhere:
-        wider = engine.names(ground, Wish(everything=True, seconds=SECONDS_ELSEWHERE), check)
-        fitting = pattern.among(wider.names)
-        found.elsewhere = _elsewhere(ground, fitting, bool(wider.stopped))
+        found.elsewhere = _names_elsewhere(ground, pattern, check)
     return found
+
+
+def _names_elsewhere(ground: Ground, pattern: NamePattern, check: Check) -> Elsewhere | None:
+    wanted = Pick(pattern, MAX_NAMES + 1)
+    walk = Walk(ground, check, [wanted], leads=pattern, everything=True, seconds=SECONDS_ELSEWHERE, until_full=True)
+    walk.run()
+    return _elsewhere(ground, wanted.names, bool(walk.found.stopped))
 
 
 def find_lines(
@@ -130,26 +128,18 @@ def find_lines(
     check: Check,
 ) -> LinesFound:
     """The lines below that match, at most `most` of them, by name of their files."""
-    wish = Wish(MAX_FILE_BYTES, include.last_parts if include else None)
-    scopes: list[_Scope] = []
-
-    def scanned(scan: Scan) -> None:
-        scopes.append(_Scope(ground, scan, include))
-        scopes[0].judge()
-
-    counts = engine.count(ground, pattern, wish, check, scanned)
-    scope = scopes[0]
-    matched, exact = scope.shown([name for name in counts.lines if scope.covers(name)], MAX_JUDGED_FILES)
-    left_out = scope.account(counts.binary, counts.unreadable)
-    stopped = counts.stopped or scope.stopped
-    searched = len(scope.names) - left_out.withheld - left_out.binary
+    counts = engine.count(ground, pattern, Wish(include), check)
+    scope = _Scope(ground, counts.survey, counts.survey.names[:MAX_NAMES])
+    matched, exact = scope.matched(counts, include)
+    left_out = scope.account(counts, include)
+    stopped = counts.stopped or counts.survey.stopped
+    searched = counts.survey.number - left_out.withheld - left_out.binary - scope.left_late
     total = sum(counts.lines[name] for name in matched)
     found = LinesFound([], 0, total, len(matched), searched, exact and not stopped, left_out, stopped)
     _fill(found, engine, ground, pattern, _first(matched, counts.lines, most), most, span, check)
     if not matched and scope.has_elsewhere:
-        wider = Wish(wish.max_bytes, wish.last_parts, everything=True, seconds=SECONDS_ELSEWHERE)
-        more = engine.count(ground, pattern, wider, check, lambda _: None)
-        fitting = [name for name in more.lines if include is None or include.matches(name)]
+        more = engine.count(ground, pattern, Wish(include, everything=True, seconds=SECONDS_ELSEWHERE), check)
+        fitting, _ = _Scope(ground, more.survey, []).matched(more, include)
         found.elsewhere = _elsewhere(ground, fitting, bool(more.stopped))
     return found
 
@@ -216,62 +206,80 @@ def _fill(
 
 
 class _Scope:
-    """The files of a scan that a search is about."""
+    """What a survey found, as far as it may be told. names: the first files in order."""
 
-    def __init__(self, ground: Ground, scan: Scan, include: NamePattern | None) -> None:
+    def __init__(self, ground: Ground, survey: Survey, names: Sequence[str]) -> None:
         self._ground = ground
-        self._scan = scan
-        self._nested = sorted(set(scan.nested))
-        self._closed = tuple(f"{name}/" for name in self._nested)
-        names = [name for name in scan.names if not self._below_nested(name)] if self._closed else scan.names
-        self.names = names if include is None else include.among(names)
-        self.stopped = scan.stopped
-        self._known = None if include is None else frozenset(self.names)
+        self._survey = survey
+        self._closed = frozenset([*survey.nested, *survey.ignored])
+        self._large = set(survey.large)
+        self._judged = len(names)
+        self._withheld = self._judged - len(_shown(ground, names))
 
-    def covers(self, name: str) -> bool:
-        """Whether a file that was counted is one of these; it may be newer than the scan."""
-        return not self._below_nested(name) if self._known is None else name in self._known
+    def matched(self, counts: Counts, include: NamePattern | None) -> tuple[list[str], bool]:
+        """The files with matches that may be shown, by name; and whether that is all, or the rules would be asked
+        of too many."""
+        names = [name for name in counts.lines if self._covers(name, include)]
+        first = _shown(self._ground, _ordered(names, MAX_JUDGED_FILES))
+        return [name for name in first if not self._is_large(name)], len(names) <= MAX_JUDGED_FILES
 
-    def judge(self) -> None:
-        """Ask the rules what the account will need."""
-        first = heapq.nsmallest(MAX_JUDGED_NAMES, self.names)
-        self._judged = len(first)
-        self._withheld = sum(not self._ground.shows(name) for name in first)
-
-    def shown(self, names: Sequence[str], most: int) -> tuple[list[str], bool]:
-        """Those that may be shown, by name; and whether that is all, or the rules would be asked of too many."""
-        return [name for name in _ordered(names, most) if self._ground.shows(name)], len(names) <= most
+    @property
+    def left_late(self) -> int:
+        """How many large files the survey had not told from others."""
+        return len(self._large) - len(self._survey.large)
 
     @property
     def has_elsewhere(self) -> bool:
-        return bool(self._scan.ignored or self._scan.skipped or self._nested)
+        return bool(self._survey.ignored or self._survey.skipped or self._survey.nested)
 
-    def account(self, binary: Sequence[str] = (), unreadable: Sequence[str] = ()) -> LeftOut:
-        scan = self._scan
-        broken = {*scan.unreadable, *unreadable}
+    def account(self, counts: Counts | None = None, include: NamePattern | None = None) -> LeftOut:
+        survey = self._survey
+        binary, unreadable = (counts.binary, counts.unreadable) if counts else ((), ())
+        spoiled = [name for name in binary if self._covers(name, include) and not self._is_large(name)]
+        broken = {*survey.unreadable, *(name for name in unreadable if not self._is_closed(name))}
         return LeftOut(
             withheld=self._withheld,
             withheld_of=self._judged,
-            ignored=self._number(scan.ignored),
-            skipped_folders=self._listed(scan.skipped),
-            nested_repositories=self._listed(self._nested),
-            special=self._number(scan.special),
-            too_large=self._number(scan.too_large),
-            binary=self._number(name for name in binary if self.covers(name)),
+            ignored=self._number(survey.ignored),
+            skipped_folders=self._listed(survey.skipped),
+            nested_repositories=self._listed(survey.nested),
+            special=self._number(survey.special),
+            too_large=self._number(self._large),
+            binary=self._number(spoiled),
             unreadable=self._number(broken),
         )
 
+    def _covers(self, name: str, include: NamePattern | None) -> bool:
+        """Whether a file that was counted is one of those wanted; it may be newer than the survey."""
+        return (include is None or include.matches(name)) and not self._is_closed(name)
+
+    def _is_closed(self, name: str) -> bool:
+        """Whether a file is left out, or lies in a directory that is."""
+        end = len(name) if self._closed else -1
+        while end > 0 and name[:end] not in self._closed:
+            end = name.rfind("/", 0, end)
+        return end > 0
+
+    def _is_large(self, name: str) -> bool:
+        if not self._survey.sized and name not in self._large:
+            # One that is gone is told of when it cannot be opened.
+            with suppress(OSError):
+                if is_large(self._ground.fd, name):
+                    self._large.add(name)
+        return name in self._large
+
     def _listed(self, names: Iterable[str]) -> list[str]:
-        inside = sorted(name for name in names if not self._below_nested(name))
-        return [scrub(name) for name in inside[:MAX_JUDGED_NAMES] if self._ground.shows(name)]
+        return [scrub(name) for name in _shown(self._ground, sorted(names)[:MAX_NAMES])]
 
     def _number(self, names: Iterable[str]) -> int:
         """How many of them are told of: none that rules withhold, as far as the rules are asked."""
-        inside = sorted(name for name in names if not self._below_nested(name))
-        return sum(self._ground.shows(name) for name in inside[:MAX_JUDGED_NAMES]) + len(inside[MAX_JUDGED_NAMES:])
+        ordered = sorted(names)
+        return len(_shown(self._ground, ordered[:MAX_NAMES])) + len(ordered[MAX_NAMES:])
 
-    def _below_nested(self, name: str) -> bool:
-        return bool(self._closed) and name.startswith(self._closed)
+
+def _shown(ground: Ground, names: Iterable[str]) -> list[str]:
+    """Those that may be shown."""
+    return [name for name in names if ground.shows(name)]
 
 
 def _by_parts(name: str) -> str:
@@ -286,8 +294,8 @@ def _ordered(names: Sequence[str], most: int) -> list[str]:
 
 def _elsewhere(ground: Ground, names: Iterable[str], more: bool) -> Elsewhere | None:
     every = list(names)
-    shown = [name for name in _ordered(every, MAX_JUDGED_NAMES) if ground.shows(name)]
+    shown = _shown(ground, _ordered(every, MAX_NAMES))
     if not shown:
         return None
     examples = [scrub(name) for name in shown[:EXAMPLES]]
-    return Elsewhere(len(shown), examples, exact=not more and len(every) <= MAX_JUDGED_NAMES)
+    return Elsewhere(len(shown), examples, exact=not more and len(every) <= MAX_NAMES)

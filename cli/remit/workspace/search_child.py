@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -17,6 +18,9 @@ from remit.base.limits import MIB
 MAX_OUTPUT_BYTES = 64 * MIB
 """Of one pipe; a program that says more is stopped there."""
 
+MAX_MEMORY_BYTES = 1024 * MIB
+"""Of a program; a line is held whole, however long."""
+
 DESCRIPTORS = "/proc/self/fd"
 """Where a process finds its own descriptors by name; without it there is no safe way to start a search."""
 
@@ -26,13 +30,20 @@ _PIPE = 1 * MIB
 
 
 class Child:
-    """A started program; leaving the block kills it. directory: descriptor of where it runs.
+    """A started program; leaving the block kills it. directory: descriptor of where it runs. memory: bytes that
+    it may take; more than that ends it.
 
     exit_code: None when it was stopped. stopped: why, if so. Raises Failure(command_failed) when it cannot
     be started.
     """
 
-    def __init__(self, argv: Sequence[str], directory: int | None = None, pass_fds: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        directory: int | None = None,
+        pass_fds: Sequence[int] = (),
+        memory: int = MAX_MEMORY_BYTES,
+    ) -> None:
         self.stopped: Literal["", "time", "entries"] = ""
         self.exit_code: int | None = None
         self.outputs = (bytearray(), bytearray())
@@ -53,6 +64,9 @@ class Child:
             raise Failure(
                 ErrorCode.COMMAND_FAILED, f"the search program {argv[0]} could not be started: {problem.strerror}"
             ) from None
+        # It may have ended, or run as another user than the one this process began as.
+        with contextlib.suppress(OSError):
+            resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (memory, memory))
 
     def __enter__(self) -> Child:
         return self
@@ -86,37 +100,29 @@ class Child:
             self.process.wait()
 
 
-def collect(
-    children: Sequence[Child],
-    seconds: float,
-    check: Callable[[], None],
-    ended: Callable[[Child], None] = lambda _: None,
-) -> None:
-    """Take what the children say until all have ended, at most `seconds`. What `check` raises passes.
-    ended: told of each child that said all it has to say, or was stopped, while the others go on."""
+def collect(child: Child, seconds: float, check: Callable[[], None]) -> None:
+    """Take what a child says until it has ended, or stop it after `seconds`. What `check` raises passes."""
+    if not gather(child, seconds, check):
+        child.stop("time")
+    code = child.process.wait()
+    child.exit_code = None if child.stopped else code
+
+
+def gather(child: Child, seconds: float, check: Callable[[], None]) -> bool:
+    """Take what a child says for at most `seconds`. True when that is all."""
     deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
-        for child in children:
-            for pipe, output in zip(child.pipes, child.outputs, strict=True):
-                selector.register(pipe, selectors.EVENT_READ, (child, output))
+        for pipe, output in zip(child.pipes, child.outputs, strict=True):
+            selector.register(pipe, selectors.EVENT_READ, output)
         while selector.get_map():
             check()
             if time.monotonic() > deadline:
-                late = {id(key.data[0]): key.data[0] for key in selector.get_map().values()}
-                for child in late.values():
-                    child.stop("time")
-                    ended(child)
-                break
+                return False
             for key, _ in selector.select(_POLL_SECONDS):
                 chunk = os.read(key.fd, _CHUNK)
-                child, output = key.data
-                output += chunk
+                key.data.extend(chunk)
                 if not chunk:
                     selector.unregister(key.fileobj)
-                    if not any(each.data[0] is child for each in selector.get_map().values()):
-                        ended(child)
-                elif len(output) > MAX_OUTPUT_BYTES:
+                elif len(key.data) > MAX_OUTPUT_BYTES:
                     child.stop("entries")
-    for child in children:
-        code = child.process.wait()
-        child.exit_code = None if child.stopped else code
+    return True

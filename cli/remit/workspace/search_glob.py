@@ -10,6 +10,7 @@ from typing import NamedTuple
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB
 from remit.base.text import shorten
+from remit.workspace.base_names import NameSet, is_simple
 
 MAX_PATTERN_BYTES = 4 * KIB
 MAX_DEPTH = 8
@@ -22,33 +23,43 @@ _RULE = "`*` and `?` stay within one part of a path, `**` spans parts, `{a,b}` i
 
 
 class NamePattern(NamedTuple):
-    """A pattern of file names. alternatives: without braces. paths: those held against the path from the
-    searched directory; names: those without a slash, held against the base name."""
+    """A pattern of file names. alternatives: without braces. names: those without a slash, held against the base
+    name; paths: all others, held against the path from the searched directory. ends: one of which every path ends
+    in that fits `paths`. heads: directories in one of which everything lies that fits; None: anywhere."""
 
     text: str
     alternatives: tuple[str, ...]
+    names: NameSet
     paths: re.Pattern[str] | None
-    names: re.Pattern[str] | None
+    ends: tuple[str, ...]
+    heads: tuple[str, ...] | None
 
     def matches(self, path: str) -> bool:
         """path: from the searched directory, as the file system has it."""
-        if self.names is not None and self.names.fullmatch(path, path.rfind("/") + 1):
-            return True
-        return self.paths is not None and self.paths.fullmatch(path) is not None
+        lead, slash, base = path.rpartition("/")
+        return bool(self.among(lead + slash, [base]))
 
-    def among(self, paths: Sequence[str]) -> list[str]:
-        """Those that fit; the loop for many."""
+    def among(self, lead: str, bases: list[str]) -> list[str]:
+        """Those that fit of the files of one directory; the loop for many. lead: what stands before their base
+        names."""
         if "**" in self.alternatives:
-            return list(paths)
-        ends = tuple({re.split(r"[*?/]", each)[-1] for each in self.alternatives})
-        if "" not in ends:
-            paths = [path for path in paths if path.endswith(ends)]
-        if self.names is None and self.paths is not None:
-            return list(filter(self.paths.fullmatch, paths))
-        if self.names is not None and self.paths is None:
-            fits = self.names.fullmatch
-            return [path for path in paths if fits(path, path.rfind("/") + 1)]
-        return [path for path in paths if self.matches(path)]
+            return bases
+        named = self.names.among(bases)
+        if self.paths is None:
+            return named
+        fits = self.paths.fullmatch
+        found = [base for base in bases if base.endswith(self.ends) and fits(lead + base)]
+        if not named or not found:
+            return named or found
+        either = {*named, *found}
+        return [base for base in bases if base in either]
+
+    def leads_to(self, folder: str) -> bool:
+        """Whether anything below a directory may fit."""
+        if self.heads is None:
+            return True
+        inside = f"{folder}/"
+        return any(head.startswith(inside) or inside.startswith(head) for head in self.heads)
 
     @property
     def last_parts(self) -> tuple[str, ...] | None:
@@ -67,7 +78,18 @@ def compile_glob(text: str) -> NamePattern:
     alternatives = tuple(dict.fromkeys(_relative(text, each) for each in _expanded(text)))
     pathlike = [each for each in alternatives if "/" in each or each == "**"]
     names = [each for each in alternatives if "/" not in each and each != "**"]
-    return NamePattern(text, alternatives, _regex(pathlike), _regex(names))
+    rest = _regex([each for each in names if not is_simple(each)])
+    bases = NameSet.of(filter(is_simple, names), rest)
+    # What a pattern ends in stands in the base name.
+    ends = tuple({re.split(r"[*?/]", each)[-1] for each in pathlike})
+    return NamePattern(text, alternatives, bases, _regex(pathlike), ends, _heads(alternatives))
+
+
+def _heads(alternatives: Sequence[str]) -> tuple[str, ...] | None:
+    """The directories before the first wildcard of each, with a slash behind; None where one has none."""
+    fixed = {re.split(r"[*?]", each, maxsplit=1)[0] for each in alternatives}
+    heads = {each[: each.rfind("/") + 1] for each in fixed}
+    return None if "" in heads else tuple(sorted(heads))
 
 
 def _relative(text: str, alternative: str) -> str:
@@ -191,8 +213,3 @@ def path_regex(parts: Sequence[Sequence[str] | None]) -> str:
 
 def _refused(text: str, why: str) -> Failure:
     return Failure(ErrorCode.INVALID_ARGUMENTS, f"pattern {shorten(text)} {why}; {_RULE}")
-
-
-def base_names_regex(parts: Sequence[str]) -> re.Pattern[str]:
-    """Base names that fit one of these parts (see NamePattern.last_parts)."""
-    return re.compile("|".join(part_regex(_tokens(part) or ()) for part in parts), re.S)

@@ -1,13 +1,17 @@
-"""The patterns of .gitignore files: which names they keep out of a search."""
+"""The .gitignore files: where they are, and which names their patterns keep out of a search."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from remit.base.limits import MIB
+from remit.base.ports import Ground
+from remit.workspace.base_names import NameSet, is_simple
+from remit.workspace.beneath import fd_path
 from remit.workspace.search_glob import ANY_CHAR, STAR, path_regex
 
 MAX_FILE_BYTES = 1 * MIB
@@ -27,18 +31,35 @@ _CLASSES = {
 
 class IgnoreRule(NamedTuple):
     """One line of an ignore file. keep: it takes back what lines before it ignored. directories: it speaks
-    for directories only. by_name: it is held against the base name."""
+    for directories only. by_name: it is held against the base name. simple: as base_names has simple ones, or ""."""
 
     regex: re.Pattern[str]
     keep: bool
     directories: bool
     by_name: bool
+    simple: str
 
 
 class IgnoreFile(NamedTuple):
-    """The rules of one ignore file, first line first."""
+    """The rules of one ignore file, first line first. bases, paths: what tells quickly that none speaks for a name:
+    the patterns held against base names, and all others, held against paths from the file's directory."""
 
     rules: tuple[IgnoreRule, ...]
+    bases: NameSet
+    paths: re.Pattern[str] | None
+
+    def touched(self, lead: str, bases: list[str]) -> list[str]:
+        """Those of the names in one directory that a line may speak for. lead: what stands before them, seen from
+        the file's directory."""
+        if not self.rules:
+            return []
+        if not (lead.isascii() and "".join(bases).isascii()):
+            return bases
+        found = self.bases.among(bases)
+        if self.paths is not None:
+            fits = self.paths.fullmatch
+            found += [base for base in bases if fits(lead + base)]
+        return found
 
     def ignores(self, path: str, is_directory: bool) -> bool | None:
         """Whether a path from the file's directory is ignored; None where no line speaks for it."""
@@ -57,7 +78,18 @@ def read_ignore(data: bytes) -> IgnoreFile:
     """The rules of a .gitignore. A line that is no pattern ignores nothing."""
     lines = data[:MAX_FILE_BYTES].removeprefix(b"\xef\xbb\xbf").split(b"\n")
     rules = [_rule(_bytewise(line.removesuffix(b"\r"))) for line in lines]
-    return IgnoreFile(tuple(rule for rule in rules if rule is not None))
+    return _file(tuple(rule for rule in rules if rule is not None))
+
+
+def _file(rules: tuple[IgnoreRule, ...]) -> IgnoreFile:
+    simple = [rule.simple for rule in rules if rule.simple]
+    bases = [rule.regex.pattern for rule in rules if rule.by_name and not rule.simple]
+    paths = [rule.regex.pattern for rule in rules if not rule.by_name]
+    return IgnoreFile(rules, NameSet.of(simple, _union(bases)), _union(paths))
+
+
+def _union(regexes: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(regexes), re.S) if regexes else None
 
 
 def _bytewise(text: bytes) -> str:
@@ -82,7 +114,8 @@ def _rule(line: str) -> IgnoreRule | None:
         regex = re.compile(path_regex(parts), re.S)
     except (ValueError, re.error):
         return None
-    return IgnoreRule(regex, keep, directories, by_name=not anchored and pattern != "**")
+    by_name = not anchored and pattern != "**"
+    return IgnoreRule(regex, keep, directories, by_name, pattern if by_name and is_simple(pattern) else "")
 
 
 def _without_end_blanks(line: str) -> str:
@@ -154,3 +187,56 @@ def _class_char(part: str, at: int) -> tuple[str, int]:
 
 def _literal(char: str) -> str:
     return f"\\{char}" if char in r"\]^[-&~|" else char
+
+
+# -- where they are ----------------------------------------------------------------------------
+
+
+def read_ignore_at(fd: int, name: str) -> IgnoreFile:
+    """An ignore file of a directory; one that cannot be read, or is no plain file, ignores nothing."""
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+    except OSError:
+        return _file(())
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            return _file(())
+        return read_ignore(opened.read(MAX_FILE_BYTES))
+
+
+def ignores_above(ground: Ground) -> tuple[tuple[tuple[str, IgnoreFile], ...], bool]:
+    """The ignore files between the ground and the repository it lies in, nearest first, each with where names
+    below the ground begin seen from there, and whether it lies in one. They rule what is shown and are
+    themselves not shown, so they may stand above the workspace."""
+    path = fd_path(ground.fd)
+    if path is None or _exists(f"{path}/.git"):
+        return (), path is not None
+    found: list[tuple[str, IgnoreFile]] = []
+    parts: list[str] = []
+    while path != "/":
+        path, _, part = path.rpartition("/")
+        path = path or "/"
+        parts.insert(0, part)
+        found.append(("/" + "/".join(parts), _read_above(path)))
+        if _exists(f"{path}/.git"):
+            return tuple((place, rules) for place, rules in found if rules.rules), True
+    return (), False
+
+
+def _read_above(path: str) -> IgnoreFile:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return _file(())
+    try:
+        return read_ignore_at(fd, ".gitignore")
+    finally:
+        os.close(fd)
+
+
+def _exists(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True

@@ -4,36 +4,47 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import BinaryIO
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Ground
 from remit.base.text import shorten
-from remit.workspace.names import HERE, UNFINISHED_GLOB, is_unfinished, join
-from remit.workspace.search_child import DESCRIPTORS, Child, collect
+from remit.workspace.names import UNFINISHED_GLOB
+from remit.workspace.search_child import DESCRIPTORS, MAX_MEMORY_BYTES, Child, collect, gather
 from remit.workspace.search_regex import LinePattern
-from remit.workspace.search_scan import CLOSED_NAMES, MAX_SECONDS, SKIPPED_FOLDERS, Counts, Scan, Wish
+from remit.workspace.search_scan import (
+    MAX_FILE_BYTES,
+    MAX_NAMES,
+    MAX_SECONDS,
+    SKIPPED_FOLDERS,
+    Counts,
+    Survey,
+    Wish,
+)
+from remit.workspace.search_walk import closed_spellings, survey
 
 Check = Callable[[], None]
 
 MIN_MAJOR = 14
 """Of a ripgrep found on PATH: older ones report otherwise."""
 
+MAX_SIZES = 5000
+"""Files that are asked for their size while they are searched."""
+
+PATIENCE = 20.0
+"""Times as long as the walk a search may take before all files are asked for their size, and at least a second."""
+
 _COMMON = ("--no-config", "--color=never", "--no-mmap", "--regex-size-limit=8M", "--dfa-size-limit=16M")
-_WALK = ("--hidden", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global", "--null", "--debug")
-_CLOSED = (*(f"--iglob=!{name}" for name in CLOSED_NAMES), f"--glob=!{UNFINISHED_GLOB}")
+_WALK = ("--hidden", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global", "--null")
+_CLOSED = tuple(f"--glob=!{name}" for name in (*closed_spellings(), UNFINISHED_GLOB))
 _SKIPPED = tuple(f"--glob=!{name}/" for name in SKIPPED_FOLDERS)
 
 _COUNTED = re.compile(rb"\./([^\0]*)\0(\d+)\n")
 _NUMBER = re.compile(rb"/proc/self/fd/(\d+)\0(\d+):")
 _DEBUG = re.compile(rb"(?:^|(?<=\n))rg: DEBUG\|")
-_LEFT_OUT = re.compile(
-    rb"ignore::walk\|[^|]*?: ignoring \./(.*): (?:Ignore\(IgnoreMatch\((\w+)\(|\d+ bytes\s*\Z)", re.S
-)
-_SPECIAL = re.compile(rb"rg::haystack\|[^|]*?: ignoring \./(.*): failed to pass haystack filter", re.S)
 _BINARY = re.compile(rb"grep_printer::summary\|[^|]*?: ignoring \./(.*): found binary data", re.S)
 _PROBLEM = re.compile(rb"^rg: (?:\./)?(.*): [^:\n]*\(os error \d+\)$", re.M)
 
@@ -81,44 +92,52 @@ def _on_path() -> str | None:
 
 
 class RipgrepEngine:
-    """search_scan.Engine by the program at `path`."""
+    """search_scan.Engine by the program at `path`.
+
+    Asking each file for its size would take a third of the time of a search, so only the first `sizes` files are
+    asked while they are searched. When one of these is too large, or the search takes longer than `patience` times
+    the walk, or too much memory, all are, and the search begins anew where there are large ones.
+    """
 
     name = "ripgrep"
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self, path: str, *, sizes: int = MAX_SIZES, patience: float = PATIENCE, memory: int = MAX_MEMORY_BYTES
+    ) -> None:
         self._path = path
+        self._sizes = sizes
+        self._patience = patience
+        self._memory = memory
 
-    def names(self, ground: Ground, wish: Wish, check: Check) -> Scan:
-        with self._names(ground, wish) as child:
-            collect([child], wish.seconds, check)
-            return _scan(child, ground)
+    def count(self, ground: Ground, pattern: LinePattern, wish: Wish, check: Check) -> Counts:
+        began = time.monotonic()
+        deadline = began + wish.seconds
+        with self._start(ground, pattern, wish) as counting:
+            found = survey(ground, wish, check, MAX_NAMES, self._sizes)
+            patience = min(wish.seconds, self._patience * max(time.monotonic() - began, 0.05))
+            limited = not (found.sized or (not found.large and self._ends_in(patience, counting, check)))
+            if limited:
+                found = survey(ground, wish, check, MAX_NAMES)
+            if not (found.large or (limited and found.stopped)):
+                collect(counting, deadline - time.monotonic(), check)
+                return self._counted(found, counting, pattern, check)
+        with self._start(ground, pattern, wish, f"--max-filesize={MAX_FILE_BYTES}") as counting:
+            collect(counting, deadline - time.monotonic(), check)
+            return self._counted(found, counting, pattern, check)
 
-    def count(
-        self, ground: Ground, pattern: LinePattern, wish: Wish, check: Check, scanned: Callable[[Scan], None]
-    ) -> Counts:
-        large: list[str] = []
+    def _ends_in(self, seconds: float, counting: Child, check: Check) -> bool:
+        """Whether it ends well and in time. Large files take long, or much memory where they have no lines."""
+        return gather(counting, seconds, check) and counting.process.wait() >= 0
 
-        def ended(child: Child) -> None:
-            if child is naming:
-                scan = _scan(naming, ground)
-                large.extend(scan.too_large)
-                scanned(scan)
-                if large:
-                    # Begun without a limit, as asking each file for its size takes longer than most searches.
-                    counting.kill()
-
-        with self._count(ground, pattern, wish) as counting, self._names(ground, wish) as naming:
-            collect([counting, naming], wish.seconds, check, ended)
-            if not large:
-                return self._counted(counting, pattern, check)
-        with self._count(ground, pattern, wish, f"--max-filesize={wish.max_bytes}") as counting:
-            collect([counting], wish.seconds, check)
-            return self._counted(counting, pattern, check)
-
-    def _counted(self, counting: Child, pattern: LinePattern, check: Check) -> Counts:
+    def _counted(self, found: Survey, counting: Child, pattern: LinePattern, check: Check) -> Counts:
         if counting.exit_code == 2:
             self.check_pattern(pattern, check)
-        return _counts(counting)
+        elif counting.exit_code not in (0, 1, None):
+            raise Failure(
+                ErrorCode.COMMAND_FAILED,
+                f"the search program ended with code {counting.exit_code}; search a directory, or with an include",
+            )
+        return _counts(found, counting)
 
     def lines(self, files: Sequence[BinaryIO], pattern: LinePattern, most: int, check: Check) -> list[list[int]]:
         found: dict[int, list[int]] = {file.fileno(): [] for file in files}
@@ -129,7 +148,7 @@ class RipgrepEngine:
             *(f"{DESCRIPTORS}/{fd}" for fd in found),
         ]
         with Child(argv, pass_fds=tuple(found)) as child:
-            collect([child], MAX_SECONDS, check)
+            collect(child, MAX_SECONDS, check)
             if child.exit_code == 2:
                 self.check_pattern(pattern, check)
             for line in child.stdout.split(b"\n"):
@@ -141,29 +160,20 @@ class RipgrepEngine:
         """Raises Failure(invalid_arguments) with ripgrep's words for a pattern that it refuses."""
         argv = [self._path, *_COMMON, "--quiet", "--no-messages", "-e", pattern.ripgrep, "--", "/dev/null"]
         with Child(argv) as child:
-            collect([child], MAX_SECONDS, check)
+            collect(child, MAX_SECONDS, check)
             if child.exit_code == 2:
                 raise Failure(ErrorCode.INVALID_ARGUMENTS, _complaint(pattern, child.stderr))
 
-    def _names(self, ground: Ground, wish: Wish) -> Child:
-        size = [f"--max-filesize={wish.max_bytes}"] if wish.max_bytes else []
-        return Child([self._path, *_COMMON, *_WALK, *_limits(wish), *size, "--files"], ground.fd)
-
-    def _count(self, ground: Ground, pattern: LinePattern, wish: Wish, *limit: str) -> Child:
-        wanted = [f"--glob={_glob(part)}" for part in wish.last_parts or ()]
-        argv = [self._path, *_COMMON, *_WALK, *wanted, *_limits(wish), *limit]
-        if wanted:
-            # Told of every file it passes over, it would take longer than its search.
-            argv.remove("--debug")
-        return Child([*argv, "--count", "--with-filename", "-e", pattern.ripgrep, "--", "./"], ground.fd)
-
-
-def _limits(wish: Wish) -> list[str]:
-    return [*_CLOSED, "--no-ignore"] if wish.everything else [*_CLOSED, *_SKIPPED]
+    def _start(self, ground: Ground, pattern: LinePattern, wish: Wish, *limit: str) -> Child:
+        # With patterns it would tell of every file that it passes over, which takes longer than its search.
+        wanted = [f"--glob={_glob(part)}" for part in wish.last_parts or ()] or ["--debug"]
+        kept_out = [*_CLOSED, "--no-ignore"] if wish.everything else [*_CLOSED, *_SKIPPED]
+        argv = [self._path, *_COMMON, *_WALK, *wanted, *kept_out, *limit, "--count", "--with-filename"]
+        return Child([*argv, "-e", pattern.ripgrep, "--", "./"], ground.fd, memory=self._memory)
 
 
 def _glob(part: str) -> str:
-    """A pattern of base names as ripgrep has it. It also lets in files that are ignored."""
+    """A pattern of base names as ripgrep has it. It also lets in what is ignored."""
     return re.sub(r"[\[\]{}\\?!# ]", r"\\\g<0>", part)
 
 
@@ -177,83 +187,7 @@ def _complaint(pattern: LinePattern, stderr: bytes) -> str:
 # -- what it reports ---------------------------------------------------------------------------
 
 
-def _scan(child: Child, ground: Ground) -> Scan:
-    names = os.fsdecode(child.stdout).split("\0")
-    # Behind the last name there is nothing, or what was said of a name before it was stopped.
-    del names[-1]
-    scan = Scan(names, stopped=child.stopped)
-    for entry in _DEBUG.split(child.stderr):
-        _take(entry, scan)
-    scan.unreadable += _problems(child.stderr)
-    # What it says of a name is not taken on trust: a file may be called like a report.
-    found = (_spelled(ground.fd, name) for name in scan.nested)
-    scan.nested = [name for name in found if name and _exists(ground.fd, f"{name}/.git")]
-    return scan
-
-
-def _spelled(fd: int, name: str) -> str | None:
-    """A name from a report as the file system has it: reports have U+FFFD for what is not UTF-8."""
-    if "\ufffd" not in name:
-        return name
-    spelled = HERE
-    for part in name.split("/"):
-        with _directory(fd, spelled) as listing:
-            spelled_part = next((each.name for each in listing if _lossy(each.name) == part), None)
-        if spelled_part is None:
-            return None
-        spelled = join(spelled, spelled_part)
-    return spelled
-
-
-@contextmanager
-def _directory(fd: int, name: str) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """The entries of a directory; none where it cannot be listed."""
-    try:
-        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
-    except OSError:
-        yield iter(())
-        return
-    try:
-        with os.scandir(below) as listing:
-            yield listing
-    finally:
-        os.close(below)
-
-
-def _lossy(name: str) -> str:
-    return os.fsencode(name).decode("utf-8", "replace")
-
-
-def _exists(fd: int, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=fd, follow_symlinks=False)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def _take(entry: bytes, scan: Scan) -> None:
-    if found := _LEFT_OUT.match(entry):
-        name, kind = os.fsdecode(found[1]), found[2]
-        if kind is None:
-            scan.too_large.append(name)
-        elif kind == b"Gitignore":
-            scan.ignored.append(name)
-        elif kind == b"Override":
-            folder, _, base = name.rpartition("/")
-            if base == ".git" and folder:
-                scan.nested.append(folder)
-            elif base.lower() not in CLOSED_NAMES and not is_unfinished(base):
-                scan.skipped.append(name)
-    elif found := _SPECIAL.match(entry):
-        scan.special.append(os.fsdecode(found[1]))
-
-
-def _counts(child: Child) -> Counts:
+def _counts(found: Survey, child: Child) -> Counts:
     lines = {os.fsdecode(name): int(number) for name, number in _COUNTED.findall(child.stdout)}
-    binary = [os.fsdecode(found[1]) for entry in _DEBUG.split(child.stderr) if (found := _BINARY.match(entry))]
-    return Counts(lines, binary, _problems(child.stderr), child.stopped)
-
-
-def _problems(stderr: bytes) -> list[str]:
-    return [os.fsdecode(name) for name in _PROBLEM.findall(stderr)]
+    binary = [os.fsdecode(name[1]) for entry in _DEBUG.split(child.stderr) if (name := _BINARY.match(entry))]
+    return Counts(found, lines, binary, [os.fsdecode(name) for name in _PROBLEM.findall(child.stderr)], child.stopped)

@@ -9,13 +9,17 @@ import msgspec
 
 from remit.base.limits import MIB
 from remit.base.ports import Ground
+from remit.workspace.search_glob import NamePattern
 from remit.workspace.search_regex import LinePattern
 
 MAX_FILE_BYTES = 5 * MIB
-"""Larger files are not searched."""
+"""Of larger files no line is shown, and none of them is searched where that is known beforehand."""
 
 MAX_ENTRIES = 250_000
 """Files and left-out entries of one scan."""
+
+MAX_NAMES = 500
+"""Names, the first ones in order, that a survey keeps for the account: so many are asked of the rules."""
 
 MAX_SECONDS = 45.0
 """Of one scan; then it ends with what it has."""
@@ -50,38 +54,46 @@ Stopped = Literal["", "time", "entries"]
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """Which files. max_bytes: 0 for any size. last_parts: patterns one of which every wanted base name fits;
-    None: any name. everything: also what is ignored or skipped by default. seconds: how long it may take."""
+    """Which files. include: the names wanted; None: any. everything: also what is ignored or skipped by default.
+    seconds: how long it may take."""
 
-    max_bytes: int = 0
-    last_parts: tuple[str, ...] | None = None
+    include: NamePattern | None = None
     everything: bool = False
     seconds: float = MAX_SECONDS
 
+    @property
+    def last_parts(self) -> tuple[str, ...] | None:
+        """As NamePattern has them; None, too, where any name is wanted."""
+        return self.include.last_parts if self.include else None
 
-class Scan(msgspec.Struct):
+
+class Survey(msgspec.Struct):
     """The files below a directory, by name from there, as the file system has it, and what was left out.
 
-    ignored: entries that .gitignore files keep out, a directory counting once. skipped: directories left
-    out by SKIPPED_FOLDERS. nested: repositories of their own; their files may still be among `names`.
-    too_large: files over the wanted size. unreadable: what the file system does not show. special: links to
-    files or to nothing, pipes and the like; links to directories are passed over without a word.
+    names: the first of those wanted, part by part in order. number: of all wanted. ignored: entries that
+    .gitignore files keep out, a directory counting once. skipped: directories left out by SKIPPED_FOLDERS.
+    nested: repositories of their own, which are not entered. large: wanted files over MAX_FILE_BYTES. sized:
+    whether every wanted file was asked for its size. unreadable: what the file system does not show. special:
+    links to files or to nothing, pipes and the like; links to directories are passed over without a word.
     """
 
     names: list[str] = []
+    number: int = 0
     ignored: list[str] = []
     skipped: list[str] = []
     nested: list[str] = []
-    too_large: list[str] = []
+    large: list[str] = []
+    sized: bool = True
     unreadable: list[str] = []
     special: list[str] = []
     stopped: Stopped = ""
 
 
 class Counts(msgspec.Struct):
-    """Matched lines by file. binary: files given up as binary; not told when names were wanted by pattern.
+    """Matched lines by file. binary: files given up as binary; not told when base names were wanted by pattern.
     unreadable: files that could not be read."""
 
+    survey: Survey
     lines: dict[str, int] = {}
     binary: list[str] = []
     unreadable: list[str] = []
@@ -89,25 +101,14 @@ class Counts(msgspec.Struct):
 
 
 class Engine(Protocol):
-    """One way to search. `check` is asked now and then and raises to stop it."""
+    """One way to search lines. `check` is asked now and then and raises to stop it."""
 
     name: str
 
-    def names(self, ground: Ground, wish: Wish, check: Callable[[], None]) -> Scan:
-        """The files there are."""
-        ...
-
-    def count(
-        self,
-        ground: Ground,
-        pattern: LinePattern,
-        wish: Wish,
-        check: Callable[[], None],
-        scanned: Callable[[Scan], None],
-    ) -> Counts:
-        """How many lines match in the files wanted; some others may be counted, too. scanned: told, before
-        or while that is counted, of the files there are, whatever their base names. Raises
-        Failure(invalid_arguments) with the engine's words for a pattern it refuses."""
+    def count(self, ground: Ground, pattern: LinePattern, wish: Wish, check: Callable[[], None]) -> Counts:
+        """How many lines match in the files wanted, none of them over MAX_FILE_BYTES where the survey is sized;
+        some others may be counted, too. Raises Failure(invalid_arguments) with the engine's words for a
+        pattern it refuses."""
         ...
 
     def lines(

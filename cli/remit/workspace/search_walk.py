@@ -1,268 +1,344 @@
-"""The library engine of a search: a walk by descriptors and a linear-time matcher, for where ripgrep is not."""
+"""The walk of a search: which files there are below a directory, in order, and what is left out and why."""
 
 from __future__ import annotations
 
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from itertools import islice, product
+from typing import NamedTuple
 
-from remit.base.errors import ErrorCode, Failure
+from remit.base.errors import Failure
 from remit.base.ports import Ground
-from remit.base.text import shorten
-from remit.workspace.beneath import fd_path
-from remit.workspace.names import HERE, is_unfinished, join
-from remit.workspace.search_ignore import MAX_FILE_BYTES as MAX_IGNORE_BYTES
-from remit.workspace.search_ignore import IgnoreFile, read_ignore
-from remit.workspace.search_regex import LinePattern
-from remit.workspace.search_rows import plain_text
-from remit.workspace.search_scan import CLOSED_NAMES, MAX_ENTRIES, SKIPPED_FOLDERS, Counts, Scan, Wish
+from remit.workspace.names import HERE, UNFINISHED_START, is_unfinished
+from remit.workspace.search_glob import NamePattern
+from remit.workspace.search_ignore import IgnoreFile, ignores_above, read_ignore_at
+from remit.workspace.search_scan import (
+    CLOSED_NAMES,
+    MAX_ENTRIES,
+    MAX_FILE_BYTES,
+    MAX_SECONDS,
+    SKIPPED_FOLDERS,
+    Survey,
+    Wish,
+)
 
 Check = Callable[[], None]
 
+MAX_HELD = 64
+"""Directories on the way to the one being listed that are held open."""
+
 _IGNORE_NAME = ".gitignore"
+_SKIPPED = frozenset(SKIPPED_FOLDERS)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def closed_spellings() -> tuple[str, ...]:
+    """The closed names in every letter case: looked up whole, they cost a walk nothing."""
+    cased = [[{char.lower(), char.upper()} for char in name] for name in CLOSED_NAMES]
+    return tuple(sorted("".join(letters) for choices in cased for letters in product(*map(sorted, choices))))
+
+
+_CLOSED = frozenset(closed_spellings())
+_TELLING = _CLOSED | {_IGNORE_NAME}
+
+
+def survey(ground: Ground, wish: Wish, check: Check, most: int | None = None, sizes: int | None = None) -> Survey:
+    """Walk the files wanted. most: how many names are kept; None: all. sizes: how many files are asked for their
+    size; None: all. Raises Failure when the top itself cannot be listed."""
+    wanted = Pick(wish.include, most, counts=True)
+    walk = Walk(ground, check, [wanted], everything=wish.everything, seconds=wish.seconds)
+    walk.size(wish.include, MAX_ENTRIES if sizes is None else sizes)
+    walk.run()
+    found = walk.found
+    found.names, found.number, found.sized = wanted.names, wanted.number, found.sized and not found.stopped
+    return found
+
+
+class Pick:
+    """Files that fit a pattern (None: all): the first `most` names in order (None: every one), and, where it
+    counts, their number."""
+
+    def __init__(self, pattern: NamePattern | None, most: int | None, *, counts: bool = False) -> None:
+        self.names: list[str] = []
+        self.number = 0
+        self._pattern = pattern
+        self._most = MAX_ENTRIES if most is None else most
+        self._counts = counts
+
+    @property
+    def full(self) -> bool:
+        return len(self.names) >= self._most
+
+    def take(self, lead: str, bases: list[str]) -> None:
+        """Files of one directory, the next ones in order. lead: what stands before their base names."""
+        room = self._most - len(self.names)
+        if room <= 0 and not self._counts:
+            return
+        fitting = bases if self._pattern is None else self._pattern.among(lead, bases)
+        self.number += len(fitting)
+        if room > 0:
+            self.names += [lead + base for base in fitting[:room]]
 
 
 class _Folder(NamedTuple):
-    """A directory to walk. above: the ignore files that speak for what it holds, nearest first, each with
-    where names below the ground begin seen from there."""
+    """A directory to walk. parent: descriptor of the directory that holds it, or -1. depth: 0 is the ground. above:
+    the ignore files that speak for what it holds, nearest first, each with where names below the ground begin
+    seen from there."""
 
     name: str
+    base: str
+    parent: int
+    depth: int
     above: tuple[tuple[str, IgnoreFile], ...]
 
 
-class LibraryEngine:
-    """search_scan.Engine without ripgrep."""
+class _Files(NamedTuple):
+    """Files of one directory that follow one another in order."""
 
-    name = "library"
-
-    def names(self, ground: Ground, wish: Wish, check: Check) -> Scan:
-        walk = _Walk(ground, wish, check)
-        walk.run()
-        return walk.scan
-
-    def count(
-        self, ground: Ground, pattern: LinePattern, wish: Wish, check: Check, scanned: Callable[[Scan], None]
-    ) -> Counts:
-        matcher = compile_lines(pattern)
-        walk = _Walk(ground, wish, check)
-        walk.run()
-        scanned(walk.scan)
-        counts = Counts(stopped=walk.scan.stopped)
-        wanted = None if wish.last_parts is None else _base_names(wish.last_parts)
-        for name in walk.scan.names:
-            check()
-            if walk.late():
-                counts.stopped = "time"
-                break
-            if wanted is None or wanted(name):
-                self._count_file(ground, name, matcher, wish, counts)
-        return counts
-
-    def lines(self, files: Sequence[BinaryIO], pattern: LinePattern, most: int, check: Check) -> list[list[int]]:
-        matcher = compile_lines(pattern)
-        found = []
-        for file in files:
-            check()
-            file.seek(0)
-            found.append([number for number, _ in zip(matcher.numbers(file.read()), range(most), strict=False)])
-        return found
-
-    def _count_file(self, ground: Ground, name: str, matcher: Matcher, wish: Wish, counts: Counts) -> None:
-        try:
-            with ground.open(name) as file:
-                data = file.read(wish.max_bytes + 1)
-        except (Failure, OSError):
-            counts.unreadable.append(name)
-            return
-        data = plain_text(data)
-        if b"\0" in data:
-            if wish.last_parts is None:
-                counts.binary.append(name)
-        elif number := sum(1 for _ in matcher.numbers(data)):
-            counts.lines[name] = number
+    lead: str
+    bases: list[str]
 
 
-def _base_names(last_parts: tuple[str, ...]) -> Callable[[str], bool]:
-    from remit.workspace.search_glob import base_names_regex
+class _Done(NamedTuple):
+    """A directory whose directories have all been walked."""
 
-    regex = base_names_regex(last_parts)
-    return lambda name: regex.fullmatch(name, name.rfind("/") + 1) is not None
-
-
-# -- matching ----------------------------------------------------------------------------------
+    fd: int
 
 
-class Matcher:
-    """A pattern ready to be held against lines."""
-
-    def __init__(self, whole: Any, line: Any) -> None:
-        """whole: for a first look at many lines at once; line: for one."""
-        self._whole = whole
-        self._line = line
-
-    def numbers(self, data: bytes) -> Iterator[int]:
-        """The numbers of the lines that match, from 1."""
-        data = _without_broken(plain_text(data))
-        if data and self._whole.search(data) is None:
-            return
-        lines = data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        for number, line in enumerate(lines, 1):
-            if self._line.search(line) is not None:
-                yield number
+_Step = _Folder | _Files | _Done
 
 
-def _without_broken(data: bytes) -> bytes:
-    """The bytes with each that is no UTF-8 as one that no expression matches."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        text = data.decode("utf-8", "surrogateescape")
-        return b"".join(_spelled(run) for run in _runs(text))
-    return data
+class Walk:
+    """One walk without links. Sorted while a pick still takes names, as the file system has it from there on."""
 
-
-def _runs(text: str) -> Iterator[str]:
-    start = 0
-    for at, char in enumerate(text):
-        if "\udc80" <= char <= "\udcff":
-            yield text[start:at]
-            yield char
-            start = at + 1
-    yield text[start:]
-
-
-def _spelled(run: str) -> bytes:
-    return b"\xff" if len(run) == 1 and "\udc80" <= run <= "\udcff" else run.encode()
-
-
-def compile_lines(pattern: LinePattern) -> Matcher:
-    """Raises Failure(invalid_arguments) with the words of re2."""
-    import re2  # only a search without ripgrep needs it
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 16 << 20
-    try:
-        return Matcher(re2.compile(f"(?m){pattern.re2}", options), re2.compile(pattern.re2, options))
-    except re2.error as problem:
-        words = problem.args[0] if problem.args else "it cannot be read"
-        words = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
-        raise Failure(
-            ErrorCode.INVALID_ARGUMENTS, f"the pattern {shorten(pattern.text)} is no valid expression: {words}"
-        ) from None
-
-
-# -- walking -----------------------------------------------------------------------------------
-
-
-class _Walk:
-    """One walk: sorted, without links, without what is left out."""
-
-    def __init__(self, ground: Ground, wish: Wish, check: Check) -> None:
-        self.scan = Scan(stopped="")
+    def __init__(
+        self,
+        ground: Ground,
+        check: Check,
+        picks: Sequence[Pick],
+        *,
+        leads: NamePattern | None = None,
+        everything: bool = False,
+        seconds: float = MAX_SECONDS,
+        until_full: bool = False,
+        entries: int = MAX_ENTRIES,
+    ) -> None:
+        """leads: enter only what leads to files that fit it. everything: also what is ignored or skipped.
+        until_full: end once the picks have what they take; the account is then partial. entries: how many of the
+        directories' entries are looked at."""
+        self.found = Survey()
         self._ground = ground
-        self._wish = wish
         self._check = check
-        self._deadline = time.monotonic() + wish.seconds
-        self._seen = 0
+        self._picks = picks
+        self._leads = leads
+        self._everything = everything
+        self._until_full = until_full
+        self._deadline = time.monotonic() + seconds
+        self._left = entries
+        self._sizes: int | None = None
+        self._sized: NamePattern | None = None
         self._honours_git = False
+        self._full = False
 
-    def late(self) -> bool:
-        return time.monotonic() > self._deadline
+    def size(self, pattern: NamePattern | None, most: int) -> None:
+        """Ask the first files that fit for their size, at most so many."""
+        self._sized, self._sizes = pattern, most
 
     def run(self) -> None:
         """Raises Failure when the top itself cannot be listed."""
-        above, self._honours_git = ((), False) if self._wish.everything else _ignores_above(self._ground)
-        pending = [_Folder(HERE, above)]
-        while pending and not self.scan.stopped:
-            self._check()
-            if self.late():
-                self.scan.stopped = "time"
-                return
-            folder = pending.pop()
-            try:
-                below = self._list(folder)
-            except (Failure, OSError):
-                if folder.name == HERE:
-                    raise
-                self.scan.unreadable.append(folder.name)
-                continue
-            pending.extend(reversed(below))
-
-    def _list(self, folder: _Folder) -> list[_Folder]:
-        """Take the files of a directory; the directories in it that are walked."""
-        fd = self._ground.open_directory(folder.name)
+        above, self._honours_git = ((), False) if self._everything else ignores_above(self._ground)
+        steps: list[_Step] = [_Folder(HERE, HERE, -1, 0, above)]
         try:
-            with os.scandir(fd) as listing:
-                names = sorted(entry.name for entry in listing)
-            if folder.name != HERE and ".git" in names and not self._wish.everything:
-                self.scan.nested.append(folder.name)
-                return []
-            honoured = self._honours_git or (".git" in names and not self._wish.everything)
-            if folder.name == HERE:
-                self._honours_git = honoured
-            above = folder.above
-            if honoured and _IGNORE_NAME in names:
-                above = ((folder.name, _read_at(fd, _IGNORE_NAME)), *above)
-            return self._sort_out(folder.name, above, names, fd)
+            while steps and not self.found.stopped and not (self._until_full and self._full):
+                self._go(steps)
         finally:
-            os.close(fd)
+            for step in steps:
+                if isinstance(step, _Done):
+                    os.close(step.fd)
 
-    def _sort_out(
-        self, folder: str, above: tuple[tuple[str, IgnoreFile], ...], names: list[str], fd: int
-    ) -> list[_Folder]:
-        below: list[_Folder] = []
-        for each in names:
-            self._seen += 1
-            if self._seen > MAX_ENTRIES:
-                self.scan.stopped = "entries"
-                break
-            name = join(folder, each)
-            try:
-                info = os.stat(each, dir_fd=fd, follow_symlinks=False)
-            except OSError:
-                self.scan.unreadable.append(name)
-                continue
-            if self._kept_out(name, each, stat.S_ISDIR(info.st_mode), above):
-                continue
-            if stat.S_ISDIR(info.st_mode):
-                below.append(_Folder(name, above))
-            elif not stat.S_ISREG(info.st_mode):
-                if not _leads_to_directory(each, fd):
-                    self.scan.special.append(name)
-            elif self._wish.max_bytes and info.st_size > self._wish.max_bytes:
-                self.scan.too_large.append(name)
+    def _go(self, steps: list[_Step]) -> None:
+        step = steps.pop()
+        if isinstance(step, _Files):
+            self._take(step.lead, step.bases)
+        elif isinstance(step, _Done):
+            os.close(step.fd)
+        else:
+            self._check()
+            if time.monotonic() > self._deadline:
+                self.found.stopped = "time"
             else:
-                self.scan.names.append(name)
-        return below
+                self._enter(step, steps)
 
-    def _kept_out(self, name: str, base: str, is_directory: bool, above: tuple[tuple[str, IgnoreFile], ...]) -> bool:
-        if base.lower() in CLOSED_NAMES or is_unfinished(base):
-            return True
-        if self._wish.everything:
-            return False
-        if is_directory and base in SKIPPED_FOLDERS:
-            self.scan.skipped.append(name)
-            return True
-        for place, rules in above:
-            seen = _from(place, name)
-            word = rules.ignores(seen, is_directory)
-            if word is not None:
-                if word:
-                    self.scan.ignored.append(name)
-                return word
-        return False
+    def _take(self, lead: str, bases: list[str]) -> None:
+        for pick in self._picks:
+            pick.take(lead, bases)
+        self._full = all(pick.full for pick in self._picks)
+
+    # -- one directory -------------------------------------------------------------------------
+
+    def _enter(self, folder: _Folder, steps: list[_Step]) -> None:
+        """Take its files, and put the directories in it on the steps."""
+        fd = -1
+        try:
+            fd = self._open(folder)
+            below = self._list(folder, fd)
+        except (Failure, OSError):
+            if fd >= 0:
+                os.close(fd)
+            if folder.depth == 0:
+                raise
+            self.found.unreadable.append(folder.name)
+            return
+        if any(isinstance(step, _Folder) and step.parent == fd for step in below):
+            steps.append(_Done(fd))
+        else:
+            os.close(fd)
+        steps.extend(reversed(below))
+
+    def _open(self, folder: _Folder) -> int:
+        if folder.parent >= 0:
+            return os.open(folder.base, _FOLDER, dir_fd=folder.parent)
+        return self._ground.open_directory(folder.name)
+
+    def _list(self, folder: _Folder, fd: int) -> list[_Step]:
+        with os.scandir(fd) as listing:
+            entries = list(islice(listing, self._left + 1))
+        if len(entries) > self._left:
+            self.found.stopped = "entries"
+            entries = sorted(entries, key=_name)[: self._left]
+        self._left -= len(entries)
+        files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        others = [] if len(files) == len(entries) else [e for e in entries if not e.is_file(follow_symlinks=False)]
+        above = folder.above
+        if _tell(files) or (others and _tell([entry.name for entry in others])):
+            is_repository = ".git" in files or ".git" in map(_name, others)
+            if is_repository and folder.depth and not self._everything:
+                self.found.nested.append(folder.name)
+                return []
+            above = self._above(folder, fd, is_repository, _IGNORE_NAME in files)
+            files = [name for name in files if not _is_closed(name)]
+            others = [entry for entry in others if not _is_closed(entry.name)]
+        return self._sort_out(folder._replace(above=above), fd, files, others)
+
+    def _above(
+        self, folder: _Folder, fd: int, is_repository: bool, has_ignore: bool
+    ) -> tuple[tuple[str, IgnoreFile], ...]:
+        if self._everything:
+            return ()
+        if folder.depth == 0:
+            self._honours_git = self._honours_git or is_repository
+        if not (self._honours_git and has_ignore):
+            return folder.above
+        return ((folder.name, read_ignore_at(fd, _IGNORE_NAME)), *folder.above)
+
+    def _sort_out(self, folder: _Folder, fd: int, files: list[str], others: list[os.DirEntry[str]]) -> list[_Step]:
+        lead = "" if folder.depth == 0 else f"{folder.name}/"
+        files = self._kept(folder, lead, files, False)
+        if self._sizes is not None:
+            files = self._small(lead, fd, files, self._sizes)
+        folders = self._folders(folder, lead, fd, others) if others else []
+        if self._full:
+            self._take(lead, files)
+            return list(folders)
+        if not folders:
+            self._take(lead, sorted(files))
+            return []
+        return _merged(lead, files, folders)
+
+    def _folders(self, folder: _Folder, lead: str, fd: int, others: list[os.DirEntry[str]]) -> list[_Folder]:
+        directories = [entry.name for entry in others if entry.is_dir(follow_symlinks=False)]
+        special = [entry.name for entry in others if not entry.is_dir(follow_symlinks=False)]
+        for base in self._kept(folder, lead, special, False):
+            if not _leads_to_directory(base, fd):
+                self.found.special.append(lead + base)
+        if self._leads is not None:
+            directories = [base for base in directories if self._leads.leads_to(lead + base)]
+        if not self._everything:
+            skipped = _SKIPPED.intersection(directories)
+            self.found.skipped += [lead + base for base in skipped]
+            directories = [base for base in directories if base not in skipped]
+        # The children of the ground are opened by their whole names, which are held to lie in the workspace; from
+        # there each directory holds its own.
+        parent = fd if 0 < folder.depth <= MAX_HELD else -1
+        return [
+            _Folder(lead + base, base, parent, folder.depth + 1, folder.above)
+            for base in self._kept(folder, lead, directories, True)
+        ]
+
+    def _kept(self, folder: _Folder, lead: str, bases: list[str], are_directories: bool) -> list[str]:
+        """Those that no ignore file keeps out."""
+        if not folder.above:
+            return bases
+        touched: set[str] = set()
+        for place, rules in folder.above:
+            touched.update(rules.touched(_from(place, lead), bases))
+        if not touched:
+            return bases
+        out = {base for base in touched if _ignored(folder, lead + base, are_directories)}
+        self.found.ignored += [lead + base for base in out]
+        return [base for base in bases if base not in out]
+
+    def _small(self, lead: str, fd: int, files: list[str], most: int) -> list[str]:
+        """The files without the large ones."""
+        wanted = files if self._sized is None else self._sized.among(lead, files)
+        if len(wanted) > most:
+            self._sizes = None
+            self.found.sized = False
+            return files
+        self._sizes = most - len(wanted)
+        out: set[str] = set()
+        for base in wanted:
+            try:
+                if is_large(fd, base):
+                    out.add(base)
+                    self.found.large.append(lead + base)
+            except OSError:
+                out.add(base)
+                self.found.unreadable.append(lead + base)
+        return [base for base in files if base not in out] if out else files
 
 
-def _leads_to_directory(name: str, fd: int) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=fd).st_mode)
-    except OSError:
-        return False
+def _tell(names: list[str]) -> bool:
+    """Whether some of these names may have a meaning of their own. Asked of all names, so in one go."""
+    return not _TELLING.isdisjoint(names) or UNFINISHED_START in "/".join(names)
+
+
+def _is_closed(name: str) -> bool:
+    return name in _CLOSED or is_unfinished(name)
+
+
+def is_large(fd: int, name: str) -> bool:
+    """Whether an entry of an opened directory is larger than files that are searched. Raises OSError."""
+    return os.stat(name, dir_fd=fd, follow_symlinks=False).st_size > MAX_FILE_BYTES
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
+
+
+def _merged(lead: str, files: list[str], folders: list[_Folder]) -> list[_Step]:
+    """The files and directories of a directory in order."""
+    ordered = sorted(files)
+    steps: list[_Step] = []
+    start = 0
+    for folder in sorted(folders, key=lambda each: each.base):
+        end = bisect_left(ordered, folder.base, start)
+        if end > start:
+            steps.append(_Files(lead, ordered[start:end]))
+        steps.append(folder)
+        start = end
+    return [*steps, _Files(lead, ordered[start:])]
+
+
+def _ignored(folder: _Folder, name: str, is_directory: bool) -> bool:
+    for place, rules in folder.above:
+        word = rules.ignores(_from(place, name), is_directory)
+        if word is not None:
+            return word
+    return False
 
 
 def _from(place: str, name: str) -> str:
@@ -275,50 +351,8 @@ def _from(place: str, name: str) -> str:
     return name[len(place) + 1 :]
 
 
-def _read_at(fd: int, name: str) -> IgnoreFile:
-    """An ignore file of a directory; one that cannot be read, or is no plain file, ignores nothing."""
+def _leads_to_directory(name: str, fd: int) -> bool:
     try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
-    except OSError:
-        return IgnoreFile(())
-    with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            return IgnoreFile(())
-        return read_ignore(opened.read(MAX_IGNORE_BYTES))
-
-
-def _ignores_above(ground: Ground) -> tuple[tuple[tuple[str, IgnoreFile], ...], bool]:
-    """The ignore files between the ground and the repository it lies in, nearest first, and whether it lies
-    in one. They rule what is shown and are themselves not shown, so they may stand above the workspace."""
-    path = fd_path(ground.fd)
-    if path is None or _exists(f"{path}/.git"):
-        return (), path is not None
-    found: list[tuple[str, IgnoreFile]] = []
-    parts: list[str] = []
-    while path != "/":
-        path, _, part = path.rpartition("/")
-        path = path or "/"
-        parts.insert(0, part)
-        found.append(("/" + "/".join(parts), _read_above(path)))
-        if _exists(f"{path}/.git"):
-            return tuple((place, rules) for place, rules in found if rules.rules), True
-    return (), False
-
-
-def _read_above(path: str) -> IgnoreFile:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return IgnoreFile(())
-    try:
-        return _read_at(fd, _IGNORE_NAME)
-    finally:
-        os.close(fd)
-
-
-def _exists(path: str) -> bool:
-    try:
-        os.lstat(path)
+        return stat.S_ISDIR(os.stat(name, dir_fd=fd).st_mode)
     except OSError:
         return False
-    return True

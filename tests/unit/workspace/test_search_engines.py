@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,18 @@ from hypothesis import strategies as st
 from remit.base.resources import Effect, Resource
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
-from remit.workspace.search import find_lines, find_names
+from remit.workspace.search import find_lines
 from remit.workspace.search_glob import compile_glob
+from remit.workspace.search_library import LibraryEngine
 from remit.workspace.search_regex import read_pattern
 from remit.workspace.search_ripgrep import RipgrepEngine, find_ripgrep
 from remit.workspace.search_rows import Span
-from remit.workspace.search_walk import LibraryEngine
+from remit.workspace.search_scan import CLOSED_NAMES, SKIPPED_FOLDERS, Wish
+from remit.workspace.search_walk import survey
 
 RIPGREP = find_ripgrep()
 assert RIPGREP is not None
-ENGINES = (RipgrepEngine(RIPGREP), LibraryEngine())
+ENGINES = (RipgrepEngine(RIPGREP), RipgrepEngine(RIPGREP, sizes=0, patience=-1), LibraryEngine())
 
 NAMES = (
     b"a",
@@ -198,23 +201,33 @@ def test_lines_are_the_same(tree: Any, pattern: str, include: str | None, span: 
                     lines = find_lines(engine, ground, read_pattern(pattern), wanted, most, span, lambda: None)
                 found.append(msgspec.to_builtins(lines))
         assert show(found[0]) == show(found[1])
+        assert show(found[0]) == show(found[2])
     finally:
         shutil.rmtree(scratch)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees, st.sampled_from(["*", "**", "*.py", "a/**", "**/b.py", "{a,build}/*", "**/*.{py,txt}", "?", "[x].ts"]))
-def test_names_are_the_same(tree: Any, pattern: str) -> None:
+def test_the_names_are_those_that_ripgrep_lists(tree: Any, pattern: str) -> None:
     scratch = tempfile.mkdtemp().encode()
     try:
         start = build(scratch + b"/ws", tree)
-        found = []
+        glob = compile_glob(pattern)
         with Root(os.fsdecode(start)) as root:
-            for engine in ENGINES:
-                files = FilesGrant(root, [Resource("tree", ".", Effect.READ, real=".")], allowed)
-                with files.ground(".") as ground:
-                    names = find_names(engine, ground, compile_glob(pattern), 5, lambda: None)
-                found.append(msgspec.to_builtins(names))
-        assert show(found[0]) == show(found[1])
+            files = FilesGrant(root, [Resource("tree", ".", Effect.READ, real=".")], lambda _: True)
+            with files.ground(".") as ground:
+                found = survey(ground, Wish(glob), lambda: None)
+                first = survey(ground, Wish(glob), lambda: None, most=2)
+        listed = listed_by_ripgrep(start, [*found.nested, *found.large])
+        assert found.names == sorted(filter(glob.matches, listed), key=lambda name: name.split("/"))
+        assert (first.names, first.number) == (found.names[:2], len(found.names))
     finally:
         shutil.rmtree(scratch)
+
+
+def listed_by_ripgrep(start: bytes, without: list[str]) -> list[str]:
+    flags = ["--hidden", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global", "--null", "--files"]
+    closed = [f"--iglob=!{name}" for name in CLOSED_NAMES] + [f"--glob=!{name}/" for name in SKIPPED_FOLDERS]
+    said = subprocess.run([RIPGREP, "--no-config", *flags, *closed], cwd=start, capture_output=True, check=False)
+    names = os.fsdecode(said.stdout).split("\0")[:-1]
+    return [name for name in names if not any(f"{name}/".startswith(f"{each}/") for each in without)]

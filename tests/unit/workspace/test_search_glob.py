@@ -55,7 +55,9 @@ from remit.workspace.search_glob import MAX_ALTERNATIVES, MAX_PATTERN_BYTES, com
 def test_what_fits(pattern: str, path: str, fits: bool) -> None:
     compiled = compile_glob(pattern)
     assert compiled.matches(path) is fits
-    assert compiled.among([path]) == [path][:fits]
+    lead, slash, base = path.rpartition("/")
+    assert compiled.among(lead + slash, [base]) == [base][:fits]
+    assert compiled.leads_to(lead) or not (lead and fits)
 
 
 @pytest.mark.parametrize(
@@ -128,16 +130,36 @@ def test_against_a_plain_reading(parts: list[str], path: list[str]) -> None:
         return bool(name) and pattern[0] in ("?", name[0]) and within(pattern[1:], name[1:])
 
     expected = fits(parts, path) or (len(parts) == 1 and fits(parts, path[-1:]))
-    assert compile_glob("/".join(parts)).matches("/".join(path)) is expected
+    compiled = compile_glob("/".join(parts))
+    assert compiled.matches("/".join(path)) is expected
+    if expected:
+        assert all(compiled.leads_to("/".join(path[:depth])) for depth in range(1, len(path)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder", "leads"),
+    [
+        ("src/**/*.py", "src", True),
+        ("src/**/*.py", "src/deep", True),
+        ("src/**/*.py", "lib", False),
+        ("src/**/*.py", "srcs", False),
+        ("src/a/*.py", "src/b", False),
+        ("src/a*/b.py", "src/b", True),
+        ("{src,lib}/*.py", "lib", True),
+        ("{src/,}*.py", "docs", True),
+        ("a.py", "docs", True),
+    ],
+)
+def test_directories_that_lead_nowhere(pattern: str, folder: str, leads: bool) -> None:
+    assert compile_glob(pattern).leads_to(folder) is leads
 
 
 @given(st.text(alphabet="ab*?{},/.[", max_size=20), st.text(alphabet="ab./", min_size=1, max_size=12))
 def test_base_names_fit_their_last_parts(pattern: str, path: str) -> None:
-    from remit.workspace.search_glob import base_names_regex
-
     try:
         compiled = compile_glob(pattern)
     except Failure:
         return
     if compiled.matches(path) and compiled.last_parts is not None:
-        assert base_names_regex(compiled.last_parts).fullmatch(path.rpartition("/")[2])
+        base = path.rpartition("/")[2]
+        assert any(compile_glob(part).matches(base) for part in compiled.last_parts)

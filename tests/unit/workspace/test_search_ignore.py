@@ -58,7 +58,10 @@ GIT = shutil.which("git")
     ],
 )
 def test_what_is_ignored(lines: str, path: str, word: bool | None) -> None:
-    assert read_ignore(lines.encode()).ignores(path, is_directory=False) is word
+    rules = read_ignore(lines.encode())
+    assert rules.ignores(path, is_directory=False) is word
+    lead, slash, base = path.rpartition("/")
+    assert word is None or rules.touched(lead + slash, [base])
 
 
 def test_directories_only() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from remit.base.errors import ErrorCode, Failure
+from remit.workspace.search_library import compile_lines
 from remit.workspace.search_regex import MAX_PATTERN, read_pattern
-from remit.workspace.search_walk import compile_lines
 
 
 def refused(pattern: str) -> str:

@@ -17,14 +17,13 @@ from remit.base.ports import Ground
 from remit.base.resources import Effect, Resource
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
-from remit.workspace.search import find_lines, find_names
+from remit.workspace.search import find_lines
 from remit.workspace.search_child import Child, collect
-from remit.workspace.search_glob import compile_glob
+from remit.workspace.search_library import LibraryEngine
 from remit.workspace.search_regex import LinePattern, read_pattern
 from remit.workspace.search_ripgrep import RipgrepEngine, find_ripgrep
 from remit.workspace.search_rows import Span
-from remit.workspace.search_scan import Counts, Engine, Scan, Wish
-from remit.workspace.search_walk import LibraryEngine
+from remit.workspace.search_scan import Counts, Engine, Wish
 
 RIPGREP = find_ripgrep()
 assert RIPGREP is not None
@@ -37,18 +36,8 @@ class Hurried:
         self.name = engine.name
         self._engine = engine
 
-    def names(self, ground: Ground, wish: Wish, check: Callable[[], None]) -> Scan:
-        return self._engine.names(ground, msgspec.structs.replace(wish, seconds=-1.0), check)
-
-    def count(
-        self,
-        ground: Ground,
-        pattern: LinePattern,
-        wish: Wish,
-        check: Callable[[], None],
-        scanned: Callable[[Scan], None],
-    ) -> Counts:
-        return self._engine.count(ground, pattern, msgspec.structs.replace(wish, seconds=-1.0), check, scanned)
+    def count(self, ground: Ground, pattern: LinePattern, wish: Wish, check: Callable[[], None]) -> Counts:
+        return self._engine.count(ground, pattern, msgspec.structs.replace(wish, seconds=-1.0), check)
 
     def lines(
         self, files: Sequence[BinaryIO], pattern: LinePattern, most: int, check: Callable[[], None]
@@ -61,9 +50,7 @@ def test_a_search_whose_time_is_up(workspace: Path, engine: Engine) -> None:
     with Root(workspace) as root:
         files = FilesGrant(root, [Resource("tree", ".", Effect.READ, real=".")], allow_all)
         with files.ground(".") as ground:
-            names = find_names(Hurried(engine), ground, compile_glob("*"), 100, lambda: None)
             lines = find_lines(Hurried(engine), ground, read_pattern("a"), None, 100, Span(), lambda: None)
-    assert (names.stopped, names.exact) == ("time", False)
     assert (lines.stopped, lines.exact) == ("time", False)
 
 
@@ -73,17 +60,15 @@ SLEEPS = "import time; print('here', flush=True); time.sleep(60)"
 
 def test_a_program_that_prints_forever_is_stopped() -> None:
     with Child([sys.executable, "-c", PRINTS_FOREVER]) as child:
-        collect([child], 60, lambda: None)
+        collect(child, 60, lambda: None)
     assert (child.stopped, child.exit_code) == ("entries", None)
 
 
 def test_a_program_that_sleeps_is_stopped_with_what_it_said() -> None:
     began = time.monotonic()
-    told: list[Child] = []
     with Child([sys.executable, "-c", SLEEPS]) as child:
-        collect([child], 1.0, lambda: None, told.append)
+        collect(child, 1.0, lambda: None)
     assert (child.stopped, child.exit_code, child.stdout) == ("time", None, b"here\n")
-    assert told == [child]
     assert time.monotonic() - began < 30
 
 
@@ -92,7 +77,7 @@ def test_what_a_check_raises_ends_the_program() -> None:
         raise Failure(ErrorCode.CANCELLED, "the call was cancelled")
 
     with pytest.raises(Failure), Child([sys.executable, "-c", SLEEPS]) as child:
-        collect([child], 60, check)
+        collect(child, 60, check)
     assert child.process.returncode == -9
 
 
@@ -103,7 +88,7 @@ def test_a_program_runs_with_nothing(workspace: Path) -> None:
         (workspace / "a.txt").unlink()
         workspace.rename(workspace.parent / "moved")
         with Child([sys.executable, "-I", "-c", says], root.fd) as child:
-            collect([child], 60, lambda: None)
+            collect(child, 60, lambda: None)
     assert child.exit_code == 0
     assert b"'' ['docs']" in child.stdout
     assert b"PATH" not in child.stdout

@@ -10,10 +10,10 @@ from remit.base.resources import Effect, Resource
 from remit.workspace.grant import FilesGrant
 from remit.workspace.names import is_unfinished
 from remit.workspace.root import Root
+from remit.workspace.search_library import LibraryEngine
 from remit.workspace.search_regex import read_pattern
 from remit.workspace.search_ripgrep import RipgrepEngine, find_ripgrep
 from remit.workspace.search_scan import Engine, Wish
-from remit.workspace.search_walk import LibraryEngine
 
 STRAYS = [".remit-0123456789abcdef.tmp", "sub/.remit-fedcba9876543210.tmp"]
 OTHERS = [
@@ -52,9 +52,8 @@ def test_no_walk_shows_them(files: FilesGrant) -> None:
 def test_no_search_finds_them(files: FilesGrant, engine: Engine, everything: bool) -> None:
     wish = Wish(everything=everything)
     with files.ground(".") as ground:
-        scan = engine.names(ground, wish, lambda: None)
-        counts = engine.count(
-            ground, read_pattern("hit"), Wish(1000, everything=everything), lambda: None, lambda _: None
-        )
-    assert sorted(scan.names) == sorted(counts.lines) == sorted(OTHERS)
-    assert (scan.skipped, scan.ignored, scan.special) == ([], [], [])
+        counts = engine.count(ground, read_pattern("hit"), wish, lambda: None)
+    found = counts.survey
+    assert found.number == len(OTHERS)
+    assert sorted(found.names) == sorted(counts.lines) == sorted(OTHERS)
+    assert (found.skipped, found.ignored, found.special) == ([], [], [])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from remit.base.text import visible
-from remit.workspace.search import MAX_JUDGED_NAMES, Elsewhere, LeftOut
-from remit.workspace.search_scan import Stopped
+from remit.workspace.search import Elsewhere, LeftOut
+from remit.workspace.search_scan import MAX_NAMES, Stopped
 
 MAX_NAMED = 5
 _STOPPED = {"time": "its time was up", "entries": "there are too many entries"}
@@ -28,7 +28,7 @@ def left_out_notes(left: LeftOut) -> list[str]:
     """One note for each reason for which something was passed over."""
     notes: list[str] = []
     if left.withheld:
-        among = f" of the first {left.withheld_of}" if left.withheld_of == MAX_JUDGED_NAMES else ""
+        among = f" of the first {left.withheld_of}" if left.withheld_of == MAX_NAMES else ""
         notes.append(f"{quantity(left.withheld, 'file')}{among} withheld by rules")
     if left.ignored:
         notes.append(f"{quantity(left.ignored, 'entry', 'entries')} ignored by .gitignore (reached by naming the path)")

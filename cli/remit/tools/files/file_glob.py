@@ -15,9 +15,8 @@ from remit.base.resources import Effect, Resource
 from remit.base.text import shorten, visible
 from remit.tools.contract import Tool
 from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, quantity, stopped_note
-from remit.workspace.search import NamesFound, default_engine, find_names
+from remit.workspace.search import NamesFound, find_names
 from remit.workspace.search_glob import NamePattern, compile_glob
-from remit.workspace.search_scan import Engine
 
 MAX_FILES = 100
 
@@ -49,25 +48,21 @@ class FileGlob(Tool):
     repeatable = True
     Params = FileGlobParams
 
-    def __init__(self, engine: Engine | None = None) -> None:
-        """engine: None for what is installed."""
-        self._engine = engine
-
     def resources(self, params: FileGlobParams, world: World) -> Sequence[Resource]:
         return [world.tree(params.path, Effect.READ)]
 
     async def run(self, params: FileGlobParams, ctx: ToolContext) -> Outcome:
         pattern = compile_glob(params.pattern)
-        outcome: Outcome = await ctx.in_thread(_search, self._engine or default_engine(), params, pattern, ctx)
+        outcome: Outcome = await ctx.in_thread(_search, params, pattern, ctx)
         return outcome
 
 
-def _search(engine: Engine, params: FileGlobParams, pattern: NamePattern, ctx: ToolContext) -> Outcome:
+def _search(params: FileGlobParams, pattern: NamePattern, ctx: ToolContext) -> Outcome:
     top = ctx.files.stat(params.path)
     if top.kind != "directory":
         raise Failure(ErrorCode.NOT_A_DIRECTORY, f"{shorten(top.name)} is no directory; give the one to search")
     with ctx.files.ground(params.path) as ground:
-        found = find_names(engine, ground, pattern, MAX_FILES, ctx.check_cancelled)
+        found = find_names(ground, pattern, MAX_FILES, ctx.check_cancelled)
     return done(_data(top.name, found), _text(found))
 
 

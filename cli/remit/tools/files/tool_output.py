@@ -195,8 +195,8 @@ def _character_start(line: bytes, at: int) -> int:
 
 
 def _search(params: ToolOutputParams, ctx: ToolContext) -> Outcome:
+    from remit.workspace.search_library import compile_lines
     from remit.workspace.search_regex import read_pattern
-    from remit.workspace.search_walk import compile_lines
 
     matcher = compile_lines(read_pattern(params.pattern or ""))
     lines, size = _lines(params, ctx)
