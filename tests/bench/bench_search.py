@@ -6,6 +6,21 @@ Makes the tree once, in a temporary directory; asks each question RUNS times (de
 turn; prints the medians of wall time and of processor time, ours and that of what we start, and their
 ratios to ripgrep. The goal: at most 1.3 times ripgrep; on a busy machine the processor time tells.
 Ripgrep searches hidden files too, as the tools do. The tools run with the rules that are built in.
+
+What there is to pay beside ripgrep, on two processors, in processor time for 50,000 files of 2.6 KB: a
+search for a word takes ripgrep 360 ms, of files of two kinds 150 ms, a list of names 40 to 60 ms.
+
+- The walk that tells names in order and what was left out: 38 ms, of which 28 ms are the system's listing of
+  directories. It runs beside the search. This is what keeps a search of a third of the files (include) at
+  about 1.35: it looks at every name, as nothing else tells of what is ignored, while ripgrep reads a third of
+  the files. A second pass of ripgrep for the same account took 85 ms, its reports of sizes 110 ms more.
+- Asking a file for its size: 2 us, 100 ms for all, so only the first 2,000 are asked (see RipgrepEngine).
+- The rules: 5 us for each of the first 500 names.
+- The numbers of the lines shown, of the files opened anew: a second start of ripgrep, 2 ms.
+
+file_glob starts nothing and walks in one thread, where ripgrep lists names in as many as there are processors:
+for `*.py` its processor time is ripgrep's, its wall time 1.2 to 1.6 times that of two threads. Where the pattern
+begins with a directory only that is walked.
 """
 
 from __future__ import annotations

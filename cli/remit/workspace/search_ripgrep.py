@@ -31,7 +31,7 @@ Check = Callable[[], None]
 MIN_MAJOR = 14
 """Of a ripgrep found on PATH: older ones report otherwise."""
 
-MAX_SIZES = 5000
+MAX_SIZES = 2000
 """Files that are asked for their size while they are searched."""
 
 PATIENCE = 20.0

@@ -175,7 +175,8 @@ class Walk:
     def _take(self, lead: str, bases: list[str]) -> None:
         for pick in self._picks:
             pick.take(lead, bases)
-        self._full = all(pick.full for pick in self._picks)
+        if not self._full:
+            self._full = all(pick.full for pick in self._picks)
 
     # -- one directory -------------------------------------------------------------------------
 
@@ -192,11 +193,11 @@ class Walk:
                 raise
             self.found.unreadable.append(folder.name)
             return
-        if any(isinstance(step, _Folder) and step.parent == fd for step in below):
+        if below and any(isinstance(step, _Folder) and step.parent == fd for step in below):
             steps.append(_Done(fd))
         else:
             os.close(fd)
-        steps.extend(reversed(below))
+        steps += below[::-1]
 
     def _open(self, folder: _Folder) -> int:
         if folder.parent >= 0:
@@ -212,16 +213,15 @@ class Walk:
         self._left -= len(entries)
         files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
         others = [] if len(files) == len(entries) else [e for e in entries if not e.is_file(follow_symlinks=False)]
-        above = folder.above
         if _tell(files) or (others and _tell([entry.name for entry in others])):
             is_repository = ".git" in files or ".git" in map(_name, others)
             if is_repository and folder.depth and not self._everything:
                 self.found.nested.append(folder.name)
                 return []
-            above = self._above(folder, fd, is_repository, _IGNORE_NAME in files)
+            folder = folder._replace(above=self._above(folder, fd, is_repository, _IGNORE_NAME in files))
             files = [name for name in files if not _is_closed(name)]
             others = [entry for entry in others if not _is_closed(entry.name)]
-        return self._sort_out(folder._replace(above=above), fd, files, others)
+        return self._sort_out(folder, fd, files, others)
 
     def _above(
         self, folder: _Folder, fd: int, is_repository: bool, has_ignore: bool
@@ -236,7 +236,8 @@ class Walk:
 
     def _sort_out(self, folder: _Folder, fd: int, files: list[str], others: list[os.DirEntry[str]]) -> list[_Step]:
         lead = "" if folder.depth == 0 else f"{folder.name}/"
-        files = self._kept(folder, lead, files, False)
+        if folder.above:
+            files = self._kept(folder, lead, files, False)
         if self._sizes is not None:
             files = self._small(lead, fd, files, self._sizes)
         folders = self._folders(folder, lead, fd, others) if others else []
