@@ -56,6 +56,8 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "block; the first byte of a pipe is awaited for 5 seconds, unless standard input is the prompt or "
             "`--stdin` is given. A terminal is never read, and `-n` reads nothing, which suits loops. Both standard "
             "input and a prompt file are UTF-8 text without NUL bytes, of at most 256 MiB.",
+            "Without a task file and without `--tools` the model gets what reads the workspace (file_read, file_glob, "
+            "file_grep, file_index, code_map and its like) and todo_write.",
             _RUN_FORMS,
             "Models are written PROVIDER/NAME; `remit models` lists those that are known, and a provider takes others "
             "too. A name that only one provider has may stand alone. `openai/NAME` with `OPENAI_BASE_URL` is any "
