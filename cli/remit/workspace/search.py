@@ -15,10 +15,11 @@ from remit.base.ports import Files, Ground
 from remit.base.text import scrub, shorten
 from remit.workspace.names import join
 from remit.workspace.search_glob import NamePattern
+from remit.workspace.search_pick import Pick
 from remit.workspace.search_regex import LinePattern
 from remit.workspace.search_rows import Row, Span, plain_text, rows_of
 from remit.workspace.search_scan import MAX_FILE_BYTES, MAX_NAMES, Counts, Engine, Stopped, Survey, Wish
-from remit.workspace.search_walk import Pick, Walk, is_large
+from remit.workspace.search_walk import Walk, is_large
 
 MAX_JUDGED_FILES = 5000
 """Files with matches that the rules are asked about; with more, totals are lower bounds."""

@@ -15,6 +15,7 @@ from remit.base.ports import Ground
 from remit.workspace.names import HERE, UNFINISHED_START, is_unfinished
 from remit.workspace.search_glob import NamePattern
 from remit.workspace.search_ignore import IgnoreFile, ignores_above, read_ignore_at
+from remit.workspace.search_pick import Pick
 from remit.workspace.search_scan import (
     CLOSED_NAMES,
     MAX_ENTRIES,
@@ -55,32 +56,6 @@ def survey(ground: Ground, wish: Wish, check: Check, most: int | None = None, si
     found = walk.found
     found.names, found.number, found.sized = wanted.names, wanted.number, found.sized and not found.stopped
     return found
-
-
-class Pick:
-    """Files that fit a pattern (None: all): the first `most` names in order (None: every one), and, where it
-    counts, their number."""
-
-    def __init__(self, pattern: NamePattern | None, most: int | None, *, counts: bool = False) -> None:
-        self.names: list[str] = []
-        self.number = 0
-        self._pattern = pattern
-        self._most = MAX_ENTRIES if most is None else most
-        self._counts = counts
-
-    @property
-    def full(self) -> bool:
-        return len(self.names) >= self._most
-
-    def take(self, lead: str, bases: list[str]) -> None:
-        """Files of one directory, the next ones in order. lead: what stands before their base names."""
-        room = self._most - len(self.names)
-        if room <= 0 and not self._counts:
-            return
-        fitting = bases if self._pattern is None else self._pattern.among(lead, bases)
-        self.number += len(fitting)
-        if room > 0:
-            self.names += [lead + base for base in fitting[:room]]
 
 
 class _Folder(NamedTuple):

@@ -16,8 +16,9 @@ from remit.base.resources import Effect, Resource
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
 from remit.workspace.search_glob import compile_glob
+from remit.workspace.search_pick import Pick
 from remit.workspace.search_scan import Wish
-from remit.workspace.search_walk import MAX_HELD, Pick, Walk, closed_spellings, survey
+from remit.workspace.search_walk import MAX_HELD, Walk, closed_spellings, survey
 
 
 @pytest.fixture
