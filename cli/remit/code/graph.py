@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from remit.code.facts import SYMBOL_KINDS, Facts
-from remit.code.names import MANY, NONE, Names
+from remit.code.names import MANY, Meaning, Names
 from remit.code.rank import Ranks, page_rank
 from remit.code.resolve import Resolver
 from remit.code.tree import SourceTree
-from remit.code.view import Depends
 
 CALL, TYPE, INHERIT, USE = 1, 2, 4, 8
 _BITS = {"call": CALL, "type": TYPE, "inherit": INHERIT, "use": USE}
@@ -50,6 +49,18 @@ class Graph:
     @property
     def tree(self) -> SourceTree:
         return self.names.tree
+
+    def mention(self, source: int, targets: dict[int, int]) -> None:
+        """Add edges of a node, itself left out."""
+        targets.pop(source, None)
+        if source in self.outs:
+            before = dict(zip(self.outs[source], self.how[source], strict=True))
+            for target, bits in targets.items():
+                before[target] = before.get(target, 0) | bits
+            targets = before
+        if targets:
+            self.outs[source] = tuple(targets)
+            self.how[source] = bytes(targets.values())
 
     @property
     def size(self) -> int:
@@ -150,52 +161,84 @@ def _built(tree: SourceTree, prefix: str, check: Callable[[], None]) -> Graph:
 def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
     """The edges of one file."""
     names, unclear = graph.names, graph.unclear
-    view = resolver.view(index)
-    own_file = names.symbols + index
-    sources: dict[int, int] = {-1: own_file}
+    meanings = _Meanings(resolver, index)
+    words, inner, rows, plain = names.family[index].words, names.inner[index], meanings.rows, meanings.plain
     outs: dict[int, dict[int, int]] = {}
-    rows: dict[str, tuple[Depends, dict[object, int]]] = {}
-    inner, around = names.inner[index], view.around
-    counts = Counter[int]()
+    mentioned: dict[int, int] = {}
+    known: dict[str, int] | None
+    last, last_qualifier, last_known = -2, "", plain
+    resolved = unresolved = ambiguous = 0
+    # Said of hundreds of thousands of mentions: what many of them share is looked up when it changes.
     for each in facts.references:
-        name, qualifier, scope = each.name, each.qualifier, each.scope
-        row = rows.get(qualifier)
-        if row is None:
-            row = rows[qualifier] = (view.depends(qualifier), {})
-        depends, known = row
-        # What is said in equal words where the same is seen means the same.
-        key: object = name
-        if depends == "type":
-            key = (name, around(scope))
-        elif depends == "scope" or (depends == "name" and name in inner):
-            key = (name, scope)
-        target = known.get(key)
-        if target is None:
-            target = known[key] = resolver.target(view, scope, name, qualifier)
-        if target < 0:
-            counts[target] += each.count
-            if target == MANY:
-                unclear[name] = unclear.get(name, 0) + each.count
+        name = each.name
+        if name not in words:
+            unresolved += each.count
             continue
-        graph.resolved += each.count
-        source = sources.get(scope)
-        if source is None:
-            source = sources[scope] = _speaker(names, index, scope)
-        if source != target:
-            mentioned = outs.get(source)
-            if mentioned is None:
-                mentioned = outs[source] = {}
+        scope, qualifier = each.scope, each.qualifier
+        if scope != last:
+            last, last_qualifier = scope, ""
+            mentioned = outs.setdefault(scope, {})
+        if not qualifier and name not in inner and not meanings.everywhere_scoped:
+            known = plain
+        else:
+            known = rows.get(qualifier)
+            if known is None:
+                if qualifier != last_qualifier or not qualifier:
+                    last_qualifier, last_known = qualifier, meanings.known_by(scope, qualifier)
+                known = last_known
+        target = known.get(name)
+        if target is None:
+            target = known[name] = meanings.target(scope, name, qualifier)
+        if target >= 0:
+            resolved += each.count
             mentioned[target] = mentioned.get(target, 0) | _BITS[each.kind]
-    for source, mentioned in outs.items():
-        graph.outs[source] = tuple(mentioned)
-        graph.how[source] = bytes(mentioned.values())
-    graph.unresolved += counts[NONE]
-    graph.ambiguous += counts[MANY]
+        elif target == MANY:
+            ambiguous += each.count
+            unclear[name] = unclear.get(name, 0) + each.count
+        else:
+            unresolved += each.count
+    graph.resolved += resolved
+    graph.unresolved += unresolved
+    graph.ambiguous += ambiguous
+    for scope, mentioned in outs.items():
+        graph.mention(names.speaker(index, scope), mentioned)
 
 
-def _speaker(names: Names, index: int, scope: int) -> int:
-    """The node that speaks where `scope` of a file does."""
-    node = names.first[index] + scope
-    if names.kind[node] not in SYMBOL_KINDS:
-        node = names.holder(node)
-    return node if node >= 0 else names.symbols + index
+class _Meanings:
+    """What mentions in one file mean, once for all that say the same where the same is seen.
+
+    plain: of names without a qualifier, where only the file matters. rows: by qualifier, of names behind it, where only
+    the file matters. everywhere_scoped: of names without a qualifier it never is only the file."""
+
+    def __init__(self, resolver: Resolver, index: int) -> None:
+        self._view = resolver.view(index)
+        self._resolver = resolver
+        self._subjects: dict[str, Meaning] = {}
+        self._by_subject: dict[Meaning, dict[str, int]] = {}
+        self._scoped: dict[tuple[str, int], dict[str, int]] = {}
+        self.plain: dict[str, int] = {}
+        self.rows: dict[str, dict[str, int]] = {}
+        self.everywhere_scoped = self._view.depends("") == "scope"
+
+    def known_by(self, scope: int, qualifier: str) -> dict[str, int]:
+        """What is known of names behind a qualifier where it is said."""
+        depends = self._view.depends(qualifier)
+        if depends == "file":
+            # What is behind a subject does not depend on how it is called.
+            subject = self._subjects[qualifier] = self._view.subject(scope, qualifier)
+            found = self.rows[qualifier] = self._by_subject.setdefault(subject, {})
+            return found
+        around = self._view.around(scope) if depends == "type" else scope
+        known = self._scoped.get((qualifier, around))
+        if known is None:
+            own = depends == "type" and around >= 0 and qualifier in self._view.habits.selfs
+            known = self._scoped[qualifier, around] = self._resolver.held(around) if own else {}
+        return known
+
+    def target(self, scope: int, name: str, qualifier: str) -> int:
+        """The node that is meant, else NONE or MANY."""
+        if qualifier in self._subjects:
+            found = self._view.behind(self._subjects[qualifier], name)
+        else:
+            found = self._view.target(scope, name, qualifier)
+        return self._resolver.real(found) if found >= 0 else found

@@ -121,6 +121,13 @@ class Names:
             above = self.parent[above]
         return above
 
+    def speaker(self, index: int, scope: int) -> int:
+        """The node that speaks where `scope` of a file does: a symbol, or the file itself."""
+        node = self.first[index] + scope if scope >= 0 else NONE
+        if node >= 0 and self.kind[node] not in SYMBOL_KINDS:
+            node = self.holder(node)
+        return node if node >= 0 else len(self.name) + index
+
     def finish(self) -> None:
         """All files are taken: what they share can be asked for."""
         for family in self._families.values():

@@ -35,17 +35,6 @@ class Resolver:
             found = self._views[index] = View(self, index)
         return found
 
-    def target(self, view: View, scope: int, name: str, qualifier: str) -> int:
-        """The node that a mention in a file means, else NONE or MANY. scope: index of the definition around, -1: the
-        file."""
-        names = self.names
-        if name not in view.family.words:
-            return NONE
-        found = view.target(scope, name, qualifier)
-        if 0 <= found < names.symbols and names.flags[found] & DECLARED:
-            return self.real(found)
-        return found
-
     # -- types -------------------------------------------------------------------------------------
 
     def member(self, kind: int, name: str) -> int:
@@ -60,6 +49,16 @@ class Resolver:
             if found != NONE:
                 return found
         return self.inherited(kind).get(name, NONE)
+
+    def held(self, kind: int) -> dict[str, int]:
+        """A table of all that a type is known to hold or inherit, which the caller may add to; empty where more than
+        that has to be asked."""
+        names = self.names
+        if names.family[names.file_of(kind)].owned:
+            return {}
+        found = dict(self.inherited(kind))
+        found.update(names.members.get(kind, _EMPTY))
+        return found
 
     def inherited(self, kind: int) -> dict[str, int]:
         """What a type has from its bases, by name. Types with the same bases share one table."""
@@ -135,8 +134,10 @@ class Resolver:
         return found if 0 <= found < names.symbols and names.kind[found] in TYPES else NONE
 
     def real(self, node: int) -> int:
-        """What is announced by a definition, where that is known; else the node itself."""
+        """What a definition announces, where that is known; else the node itself."""
         names = self.names
+        if node >= names.symbols or not names.flags[node] & DECLARED:
+            return node
         name, index = names.name[node], names.file_of(node)
         owner = names.owner.get(node) or (names.name[names.parent[node]] if names.parent[node] >= 0 else "")
         found = (
