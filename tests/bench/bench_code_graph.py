@@ -24,7 +24,7 @@ TESTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS))
 
 from fakes.source import reading  # noqa: E402
-from remit.code.answers import Answers  # noqa: E402
+from remit.code.answers import Answers, Row  # noqa: E402
 from remit.code.graph import build_graph  # noqa: E402
 
 
@@ -53,6 +53,10 @@ def ctags(folder: Path) -> Callable[[], Any] | None:
     return lambda: subprocess.run([program, "-R", "-f", "-", "."], cwd=folder, check=True, capture_output=True)
 
 
+def top_rows(answers: Answers) -> list[Row]:
+    return [answers.row(node) for node in answers.most_important()[:200]]
+
+
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(sysconfig.get_path("stdlib"))
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
@@ -67,7 +71,7 @@ def main() -> None:
             graph = clock.time("build the graph", lambda tree=tree: build_graph(tree))
             clock.time("rank", lambda graph=graph: graph.importance)
             answers = Answers(graph)
-            rows = clock.time("200 rows", lambda: [answers.row(node) for node in answers.most_important()[:200]])
+            rows = clock.time("200 rows", lambda answers=answers: top_rows(answers))
             if peer is not None:
                 clock.time("ctags -R", peer)
     print(f"{len(tree.files)} files, {graph.symbols} symbols, {graph.edges} edges, {len(rows)} rows")

@@ -270,7 +270,7 @@ class Names:
             while place >= 0 and self.kind[place] not in HOLDERS:
                 place = self.parent[place]
         key = (place if place >= 0 else -index - 2, name)
-        told = (index, max(NONE, self.parent[place] - first) if place >= 0 else NONE, each.type)
+        told = (index, each.scope, each.type)
         known = self.typed.get(key)
         if known is None:
             self.typed[key] = [told]

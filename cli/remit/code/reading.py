@@ -194,13 +194,11 @@ class Reading:
         self._references[at] = (pattern, self._text(node)[:MAX_NAME], kind, qualifier)
 
     def _write_typed(self, scopes: Scopes) -> None:
-        """Only of names that qualify others: of the rest no type is asked."""
+        """Only of names that qualify others, and of what these are made of: of the rest no type is asked."""
         asked = {each.qualifier.rpartition(".")[2] for each in self._facts.references}
-        found: dict[tuple[str, str, int], None] = {}
-        for at, name, kind in self._typed:
-            spelled = self._text(name)
-            if spelled.rpartition(".")[2] in asked:
-                found[spelled, self._text(kind)[:MAX_NAME], scopes.at(at)] = None
+        told = [(self._text(name), self._text(kind)[:MAX_NAME], at) for at, name, kind in self._typed]
+        asked |= {kind for name, kind, _ in told if name.rpartition(".")[2] in asked}
+        found = {(name, kind, scopes.at(at)): None for name, kind, at in told if name.rpartition(".")[2] in asked}
         self._facts.typed = [Typed(*each) for each in found]
 
     def _write_references(self, scopes: Scopes) -> None:

@@ -120,11 +120,24 @@ class Resolver:
                     return found
         return NONE
 
-    def told(self, ways: Sequence[Told]) -> int:
-        """The node of the type that is told, in one way or another; NONE where two are told."""
-        found = {self.view(index).type_named(scope, spelled) for index, scope, spelled in ways}
+    def told(self, ways: Sequence[Told], hops: int = 0) -> int:
+        """The node of the type that is told; of several the one that the others inherit from, NONE without it."""
+        if hops > MAX_HOPS:
+            return NONE
+        found = {self.view(index).type_named(scope, spelled, hops + 1) for index, scope, spelled in ways}
         found -= {NONE, MANY}
+        if len(found) > 1:
+            found = {each for each in found if all(each in self.ancestry(other) for other in found)}
         return found.pop() if len(found) == 1 else NONE
+
+    def ancestry(self, kind: int) -> set[int]:
+        """A type and all that it inherits from, as far as that is known."""
+        found, open_ends = {kind}, [kind]
+        while open_ends:
+            beyond = set(self.bases(open_ends.pop())) - found
+            found |= beyond
+            open_ends += beyond
+        return found
 
     def returned(self, function: int, spelled: str) -> int:
         """The node of the type that a function is told to return, or NONE."""

@@ -23,12 +23,23 @@ _HEAD = re.compile(r"(?:new\s+)?([\w$]+)")
 _LITERAL = re.compile(r"[rbfuRBFU]{0,2}[\"'`0-9\[{]")
 _DOTS = re.compile(r"\?\.|!\.|->|::|\.|\\|/")
 _ARGUMENTS = re.compile(r"[<\[].*$", re.DOTALL)
+_OPTIONAL = re.compile(r"(?:[\w.]+\.)?Optional\[(.*)\]", re.DOTALL)
+_NOTHING = frozenset(["None", "null", "undefined", ""])
 _MARKS = re.compile(r"^(&?'\w+|&|\*|mut\b|const\b|dyn\b|impl\b|\s)+")
 _LAST_JOINT = re.compile(r"(?:\.|::|->)(?=[^.:>]*$)")
 _COMPOUND = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
 """A name of more than one word."""
 
 _EMPTY: dict[str, int] = {}
+
+
+def _without_nothing(spelled: str) -> str:
+    """A type that may also be nothing, without that."""
+    bare = spelled.strip("\"' ")
+    if match := _OPTIONAL.fullmatch(bare):
+        return match[1]
+    some = [part for each in bare.split("|") if (part := each.strip()) not in _NOTHING]
+    return some[0] if len(some) == 1 else bare
 
 
 class View:
@@ -101,15 +112,19 @@ class View:
             self._around[scope] = found
         return found
 
-    def type_named(self, scope: int, spelled: str) -> int:
-        """The node of a type by its name in a scope, or NONE."""
+    def type_named(self, scope: int, spelled: str, hops: int = 0) -> int:
+        """The node of a type by its name in a scope, or by that of something whose type is told; or NONE."""
         qualifier, name = "", spelled
         if not spelled.isidentifier():
-            bare = _MARKS.sub("", _ARGUMENTS.sub("", spelled)).strip("*&?[] ")
+            bare = _MARKS.sub("", _ARGUMENTS.sub("", _without_nothing(spelled))).strip("*&?[] ")
             joint = _LAST_JOINT.search(bare)
             qualifier, name = (bare[: joint.start()], bare[joint.end() :]) if joint else ("", bare)
         if not qualifier and name in self.habits.selfs:
             return self.around(scope)
+        if not qualifier and name in self._typed_names:
+            told = self._told(scope, name, hops)
+            if told >= 0:
+                return told
         found = self.target(scope, name, qualifier)
         if found < 0 or found >= self._names.symbols or self._names.kind[found] in TYPES:
             return found
@@ -244,20 +259,20 @@ class View:
                 return told
         return self._named_subject(scope, qualifier)
 
-    def _told(self, scope: int, name: str) -> int:
+    def _told(self, scope: int, name: str, hops: int = 0) -> int:
         """The type of a variable or parameter, NONE where it is not told."""
         typed, resolver = self._names.typed, self._resolver
         while scope >= 0:
             node = self._first + scope
             if (node, name) in typed:
-                return resolver.told(typed[node, name])
+                return resolver.told(typed[node, name], hops)
             if self._bare_members and self._names.kind[node] in HOLDERS:
                 found = resolver.attribute(node, name)
                 if found != NONE:
                     return found
             scope = self._above(scope)
         file = -self.index - 2
-        return resolver.told(typed[file, name]) if (file, name) in typed else NONE
+        return resolver.told(typed[file, name], hops) if (file, name) in typed else NONE
 
     def _named_subject(self, scope: int, qualifier: str) -> Meaning:
         if not qualifier.isidentifier():

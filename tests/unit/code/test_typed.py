@@ -11,10 +11,12 @@ import argparse
 class Service:
     field = Made()
 
-    def __init__(self, store: Store, other: "quoted.Type" = None, *, late: pkg.Late = None):
+    def __init__(self, store: Store, other: "quoted.Type" = None, *, late: pkg.Late = None,
+                 unasked_parameter: Kept, nobody_asks: Type):
         self.queue = Queue()
         self.declared: Other = store
-        store.get(); late.go(); other.put()
+        self.kept = unasked_parameter
+        store.get(); late.go(); other.put(); self.kept.go()
         self.queue.push(); self.declared.pop(); self.field.run()
         unasked = Thing()
 
@@ -33,9 +35,12 @@ def test_python_tells_types_by_calls_and_annotations() -> None:
     assert told == [
         ("field", "Made", "field"),
         ("store", "Store", "__init__"),
+        ("other", '"quoted.Type"', "__init__"),
         ("late", "pkg.Late", "__init__"),
+        ("unasked_parameter", "Kept", "__init__"),
         ("self.queue", "Queue", "__init__"),
         ("self.declared", "Other", "__init__"),
+        ("self.kept", "unasked_parameter", "__init__"),
         ("parser", "argparse.ArgumentParser", "parser"),
         ("handle", "Opened", ""),
     ]

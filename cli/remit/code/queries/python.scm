@@ -98,10 +98,11 @@
 
 (assignment left: (identifier) @typed !type right: (call function: [(identifier) (attribute)] @type))
 (assignment left: (attribute object: (identifier)) @typed !type right: (call function: [(identifier) (attribute)] @type))
-(assignment left: [(identifier) (attribute object: (identifier))] @typed type: (type [(identifier) (attribute)] @type))
-(typed_parameter . (identifier) @typed type: (type [(identifier) (attribute)] @type))
-(typed_default_parameter name: (identifier) @typed type: (type [(identifier) (attribute)] @type))
+(assignment left: (attribute object: (identifier)) @typed !type right: (identifier) @type)
+(assignment left: [(identifier) (attribute object: (identifier))] @typed type: (type) @type)
+(typed_parameter . (identifier) @typed type: (type) @type)
+(typed_default_parameter name: (identifier) @typed type: (type) @type)
 (as_pattern
   (call function: [(identifier) (attribute)] @type)
   alias: (as_pattern_target (identifier) @typed))
-(function_definition name: (identifier) @name return_type: (type [(identifier) (attribute)] @returns))
+(function_definition name: (identifier) @name return_type: (type) @returns)
