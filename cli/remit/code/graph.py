@@ -166,7 +166,8 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
     outs: dict[int, dict[int, int]] = {}
     mentioned: dict[int, int] = {}
     known: dict[str, int] | None
-    last, last_qualifier, last_known = -2, "", plain
+    here: dict[str, dict[str, int]] = {}
+    last = -2
     resolved = unresolved = ambiguous = 0
     # Said of hundreds of thousands of mentions: what many of them share is looked up when it changes.
     for each in facts.references:
@@ -176,16 +177,14 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
             continue
         scope, qualifier = each.scope, each.qualifier
         if scope != last:
-            last, last_qualifier = scope, ""
+            last, here = scope, {}
             mentioned = outs.setdefault(scope, {})
         if not qualifier and name not in inner and not meanings.everywhere_scoped:
             known = plain
         else:
-            known = rows.get(qualifier)
+            known = rows.get(qualifier) or here.get(qualifier)
             if known is None:
-                if qualifier != last_qualifier or not qualifier:
-                    last_qualifier, last_known = qualifier, meanings.known_by(scope, qualifier)
-                known = last_known
+                known = here[qualifier] = meanings.known_by(scope, qualifier)
         target = known.get(name)
         if target is None:
             target = known[name] = meanings.target(scope, name, qualifier)

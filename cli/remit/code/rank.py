@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import msgspec
 
 DAMPING = 0.85
-TOLERANCE = 5e-4
+TOLERANCE = 1e-3
 """Sum of all changes of a round below which the ranks stand."""
 
 MAX_ROUNDS = 60
