@@ -12,7 +12,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools models auth events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --no-rtk -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -39,7 +39,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='--strict -h --help'
         ;;
     'policy explain')
-        children='' flags='-t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --mode --permission-mode --json -h --help'
         ;;
     'runs')
         children='list show' flags='-h --help'
@@ -127,6 +127,9 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
         ;;
     'run:--on-deny')
         kind='= continue fail'
+        ;;
+    'run:--mode' | 'run:--permission-mode' | 'policy explain:--mode' | 'policy explain:--permission-mode')
+        kind='= build plan default acceptEdits bypassPermissions dontAsk'
         ;;
     'run:--example' | 'task new:--example')
         kind='= mixed-docs sales-report'

@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -12,7 +12,7 @@ function __remit_valued # COMMAND: its flags that take a value
         case 'task new'
             printf '%s\n' --example
         case 'policy explain'
-            printf '%s\n' -t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --mode --permission-mode
         case 'runs list'
             printf '%s\n' -n --number
         case 'tools'
@@ -130,6 +130,7 @@ complete -c remit -n '__remit_in run' -l deny -x -a '(__remit_rules)' -d 'Such a
 complete -c remit -n '__remit_in run' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
 complete -c remit -n '__remit_in run' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A refused call: go on, or end the run with exit code 4.'
+complete -c remit -n '__remit_in run' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'plan: change nothing but the plan. build, default: as the rules say.'
 complete -c remit -n '__remit_in run' -l example -x -a 'mixed-docs sales-report' -d 'Run a packaged example.'
 complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the run, for remit replay.'
 complete -c remit -n '__remit_in run' -l no-rtk -d 'Show the model all that commands print, unfiltered.'
@@ -189,6 +190,7 @@ complete -c remit -n '__remit_in policy explain' -l allow -x -a '(__remit_rules)
 complete -c remit -n '__remit_in policy explain' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in policy explain' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
 complete -c remit -n '__remit_in policy explain' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
+complete -c remit -n '__remit_in policy explain' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'plan: change nothing but the plan. build, default: as the rules say.'
 complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
 complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell todo_write tool_output update_plan view_image write_artifact'

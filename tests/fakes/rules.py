@@ -23,6 +23,7 @@ EFFECTS: dict[str, frozenset[Effect]] = {
     "fetch_url": frozenset({Effect.NETWORK}),
     "webfetch": frozenset({Effect.NETWORK}),
     "shell": frozenset({Effect.EXECUTE, Effect.NETWORK}),
+    "execution_environment": frozenset({Effect.EXECUTE}),
     "update_plan": frozenset({Effect.STATE}),
     "publish_message": frozenset({Effect.MESSAGE}),
     "task": frozenset({Effect.AGENT}),

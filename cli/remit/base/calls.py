@@ -82,7 +82,8 @@ Decide = Literal["auto", "ask", "deny"]
 
 
 class RuleRef(msgspec.Struct, frozen=True):
-    """The rule that decided. source: floor, user, project, flag, policy, task, default, none.
+    """The rule that decided. source: floor, user, project, plan, flag, mode, policy, task,
+    default, none.
     where: `file:line`, or the flag or task key as written."""
 
     source: str

@@ -66,7 +66,7 @@ class Recorded(Protocol):
 
 
 class Policy(Protocol):
-    """The rule set of a run. It does not change while the run lasts."""
+    """A rule set. It never changes: another mode is another rule set."""
 
     def decide(self, tool: str, effects: frozenset[Effect], resources: Sequence[Resource]) -> Decision:
         """The strictest word over all resources. Never raises: what it cannot judge is denied."""

@@ -34,6 +34,9 @@ class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
 REPORT = "report"
 """Reason of a message that tells what became of background work."""
 
+MODE = "mode"
+"""Reason of a message that tells the model which mode holds from here on."""
+
 
 class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     """A user message. synthetic: put in by the harness, for this `reason` (one of a few words). A prompt begins with
@@ -107,6 +110,17 @@ class Pruned(msgspec.Struct, frozen=True, tag="pruned"):
     pre_tokens: int = 0
     post_tokens: int = 0
     keep_bytes: int = 0
+
+
+class RulesChanged(msgspec.Struct, frozen=True, tag="rules_changed"):
+    """Another rule set for the calls after it. number: counts them, that of the first record is 1. mode: a permission
+    mode. allow, deny: all further rules of the session, as flags are written. who: changed it, `client` or `flag`."""
+
+    number: int
+    mode: str
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    who: str = "client"
 
 
 class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):
@@ -237,6 +251,7 @@ Record = (
     | Unanswered
     | Compacted
     | Pruned
+    | RulesChanged
     | CallChanged
     | CallChecked
     | CallExpanded

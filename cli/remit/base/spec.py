@@ -140,7 +140,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
     they were given in. python_worker, sandbox, shell_execution: as in the settings. output_filter: whether
-    the model reads what commands printed without what it does not need."""
+    the model reads what commands printed without what it does not need. mode: the permission mode that it starts in."""
 
     name: str = "run"
     task: str = ""
@@ -175,6 +175,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Compaction = Compaction()
     images: tuple[ImageBlock, ...] = ()
     command: dict[str, Any] = {}
+    mode: str = "default"
 
     @property
     def played(self) -> str:

@@ -71,6 +71,12 @@ OnDeny = Annotated[
     Literal["continue", "fail"] | None,
     typer.Option("--on-deny", help="A refused call: go on, or end the run with exit code 4."),
 ]
+Mode = Annotated[
+    Literal["build", "plan", "default", "acceptEdits", "bypassPermissions", "dontAsk"] | None,
+    typer.Option(
+        "--mode", "--permission-mode", help="plan: change nothing but the plan. build, default: as the rules say."
+    ),
+]
 InputFormat = Annotated[
     Literal["text", "stream-json"],
     typer.Option("--input-format", help="stream-json: prompts and control come as JSON lines on stdin."),

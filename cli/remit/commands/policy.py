@@ -64,6 +64,7 @@ def explain(
     deny: options.Deny = None,
     workspace: options.Workspace = None,
     on_ask: options.OnAsk = None,
+    mode: options.Mode = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
     """Say what would become of a call in a run with these flags, and which rule decides that.
@@ -85,6 +86,7 @@ def explain(
         approvals=approvals,
         workspace=workspace,
         on_ask=on_ask,
+        mode=mode,
     )
     spec = wiring.spec_without_prompt(flags, settings)
     rules = wiring.load_rules(spec, settings, os.environ)
@@ -307,4 +309,6 @@ def _standing(word: Word) -> str:
         return " (gives way to a rule that names this very path)"
     if standing.holds and word.decide != "auto":
         return " (always holds)"
+    if not standing.rank:
+        return " (lets others speak)"
     return f" (rank {standing.rank})"

@@ -52,6 +52,7 @@ def run(
     workspace: options.Workspace = None,
     on_ask: options.OnAsk = None,
     on_deny: options.OnDeny = None,
+    mode: options.Mode = None,
     example: Annotated[str | None, typer.Option("--example", metavar="NAME", help="Run a packaged example.")] = None,
     record: Annotated[
         str | None, typer.Option("--record", metavar="FILE", help="Record the run, for remit replay.")
@@ -100,6 +101,7 @@ def run(
         images=tuple(images or ()),
         no_rtk=no_rtk,
         driven=driven,
+        mode=mode,
     )
     _start(flags, example, out, record, output_format, quiet)
 

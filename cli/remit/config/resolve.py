@@ -22,7 +22,7 @@ from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
 from remit.config.models import resolve_models
 from remit.config.names import directory_fault, model_fault
 from remit.config.settings import Settings
-from remit.config.task import ARTIFACT_TOOL, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
+from remit.config.task import ARTIFACT_TOOL, ModeWord, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
 
 DEFAULT_TICKS = (
     "file_read",
@@ -65,7 +65,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     `NAME=auto|ask|deny`, or several with commas; an empty one offers no tools. limits: by name of the
     limit, as written. stdin: `--stdin` / `--no-stdin`. fallback_models: instead of the task's. images:
     files, shown with the prompt. no_rtk: the output of commands is not filtered. driven: a client sends prompts on
-    standard input, so that none need be there yet."""
+    standard input, so that none need be there yet. mode: as the task's."""
 
     task: str | None = None
     prompt: str | None = None
@@ -87,6 +87,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     no_rtk: bool = False
     driven: bool = False
+    mode: ModeWord | None = None
 
 
 def build_spec(
@@ -103,6 +104,10 @@ def build_spec(
     last, once all else is known to be right. cwd: the current directory, absolute. fit_picture: for those
     that go with the prompt. Raises Faults with all that is wrong at once."""
     return _Resolve(flags, settings, tool_effects, cwd, fit_picture).spec(read_stdin)
+
+
+def _mode(word: ModeWord) -> str:
+    return "default" if word == "build" else word
 
 
 class _Resolve:
@@ -154,6 +159,7 @@ class _Resolve:
             sandbox=self._settings.sandbox,
             output_filter=self._settings.output_filter and not flags.no_rtk,
             shell_execution=self._settings.shell_execution,
+            mode=_mode(flags.mode or (task.mode if task else "build")),
             prices=self._settings.prices,
             files=self._files,
         )

@@ -34,6 +34,7 @@ ARTIFACT_TOOL = "write_artifact"
 StdinRule = Literal["optional", "required", "ignore"]
 OnAsk = Literal["deny", "stop"]
 OnDeny = Literal["continue", "fail"]
+ModeWord = Literal["build", "plan", "default", "acceptEdits", "bypassPermissions", "dontAsk"]
 
 
 class ToolKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -121,6 +122,9 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     on_ask: Annotated[
         OnAsk, Meta(description="What an ask without an answer does: deny the call, or stop the run. Default deny.")
     ] = "deny"
+    mode: Annotated[
+        ModeWord, Meta(description="plan: only look and write a plan; else as the rules say. Default build.")
+    ] = "build"
     on_deny: Annotated[
         OnDeny, Meta(description="What a refused call does: the run goes on, or fails. Default continue.")
     ] = "continue"
@@ -149,6 +153,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     stdin: StdinRule
     on_ask: OnAsk
     on_deny: OnDeny
+    mode: ModeWord
     files: dict[str, str]
 
     @property
@@ -212,6 +217,7 @@ class _Check:
             stdin=keys.stdin,
             on_ask=keys.on_ask,
             on_deny=keys.on_deny,
+            mode=keys.mode,
             files=self._files,
         )
 

@@ -89,13 +89,14 @@ class Checked(msgspec.Struct):
 
 
 class Gate(msgspec.Struct):
-    """What judges a call."""
+    """What judges a call. asks: whether somebody may be asked what no approvals file answers."""
 
     policy: Policy
     approvals: Approvals | None
     world: World
     digest: Callable[[str], str]
     paste: Paste
+    asks: bool = True
 
 
 class Dispatch:
@@ -294,7 +295,7 @@ class Dispatch:
         approval = self._approval(checked)
         if approval is not None:
             self._approved(checked, decision, approval)
-        elif self.client is not None or self._spec.on_ask == "stop":
+        elif self._gate.asks and (self.client is not None or self._spec.on_ask == "stop"):
             checked.asked = decision
         else:
             checked.outcome = self._denied(checked, decision, ErrorCode.APPROVAL_REQUIRED)

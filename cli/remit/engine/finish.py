@@ -13,6 +13,7 @@ from remit.base.json_schema import problems
 from remit.base.model_json import decode_json
 from remit.base.records import OutputSubmitted, UserSaid
 from remit.base.spec import Expect
+from remit.engine.modes import PLAN
 from remit.engine.recorder import Recorder
 
 MAX_OUTPUT_ATTEMPTS = 5
@@ -48,7 +49,7 @@ class Finish:
     def remind(self) -> UserSaid | None:
         """What to tell a model that answered without the structured output that was asked for; None
         when there is nothing to say, or it has been said often enough."""
-        if self._expect.schema is None or self._has_output():
+        if self._expect.schema is None or self._has_output() or self._planning():
             return None
         self._take_text_as_output(self._expect.schema)
         state = self._recorder.state
@@ -62,11 +63,14 @@ class Finish:
         accepted and every artifact is there, or its attempts are spent."""
         state = self._recorder.state
         if self._has_output():
-            return all(name in state.artifacts for name in self._expect.artifacts)
+            return self._planning() or all(name in state.artifacts for name in self._expect.artifacts)
         return state.output_attempts >= MAX_OUTPUT_ATTEMPTS
 
     async def judge(self) -> None:
         """Return when all that was promised holds. Raises Unmet with everything that does not."""
+        if self._planning():
+            # What the task promises is due when its plan is carried out.
+            return
         unmet: list[str] = []
         kind = "unmet"
         if self._expect.schema is not None and not self._has_output():
@@ -82,6 +86,9 @@ class Finish:
         unmet += self._altered()
         if unmet:
             raise Unmet(unmet, kind=kind)
+
+    def _planning(self) -> bool:
+        return self._recorder.state.mode == PLAN
 
     def _has_output(self) -> bool:
         output = self._recorder.state.output

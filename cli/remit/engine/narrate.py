@@ -16,6 +16,7 @@ from remit.base.events import (
     HostReached,
     PlanUpdated,
     Result,
+    Status,
     TodosUpdated,
     User,
 )
@@ -31,6 +32,7 @@ from remit.base.records import (
     Pruned,
     Reached,
     Record,
+    RulesChanged,
     TodosSet,
     UserSaid,
 )
@@ -112,6 +114,10 @@ def tell_todos(set_: TodosSet) -> TodosUpdated:
     return TodosUpdated(todos=list(set_.todos))
 
 
+def tell_rules(changed: RulesChanged) -> Status:
+    return Status(permissionMode=changed.mode)
+
+
 def tell_shortened(shortened: Compacted | Pruned) -> CompactBoundary:
     """The transcript was made shorter, by a summary or by taking results out."""
     facts = {"pre_tokens": shortened.pre_tokens, "post_tokens": shortened.post_tokens}
@@ -172,6 +178,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_todos(record)
     if isinstance(record, Compacted | Pruned):
         return tell_shortened(record)
+    if isinstance(record, RulesChanged):
+        return tell_rules(record)
     if isinstance(record, UserSaid) and record.synthetic:
         return tell_said(record, timestamp)
     return None
@@ -192,6 +200,8 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
         return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
     if kind == "todos":
         return kind, msgspec.json.encode(event["todos"]).decode()
+    if kind == "status":
+        return kind, str(event["permissionMode"])
     if kind == "user":
         block = event["message"]["content"][0]
         return kind, str(block.get("tool_use_id") or block.get("text"))

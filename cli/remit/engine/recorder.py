@@ -19,6 +19,7 @@ from remit.base.records import (
     Pruned,
     Reached,
     Record,
+    RulesChanged,
     Spent,
     TodosSet,
     UserSaid,
@@ -30,6 +31,7 @@ from remit.engine.narrate import (
     tell_expanded,
     tell_plan,
     tell_reached,
+    tell_rules,
     tell_said,
     tell_settled,
     tell_shortened,
@@ -116,6 +118,11 @@ class Recorder:
         """A command asked for a host."""
         self.record(reached, sync=False)
         self.emit(tell_reached(reached, call_id))
+
+    def rule(self, changed: RulesChanged) -> None:
+        """Other rules hold from here on."""
+        self.record(changed)
+        self.emit(tell_rules(changed))
 
     def plan(self, plan: PlanSet) -> None:
         self.record(plan, sync=False)

@@ -20,6 +20,7 @@ from remit.engine.finish import Finish
 from remit.engine.hooks import HOOK, MAX_STOP_HOOKS, STOP_HOOK
 from remit.engine.inbox import Mail, NoMail
 from remit.engine.loops import MAX_REPEATS
+from remit.engine.modes import due
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
 from remit.engine.window import Window
@@ -198,6 +199,7 @@ class Run:
                 self.hold_deadline()
                 self._hold_circles()
                 await self._take_mail()
+                self._tell_mode()
                 await self._window.ask(state.began.elapsed + self.elapsed())
                 going_on = False
             else:
@@ -274,6 +276,11 @@ class Run:
         if self._recorder.state.turns():
             for said in self.mail.take():
                 await self._hear(said)
+
+    def _tell_mode(self) -> None:
+        said = due(self._recorder.state)
+        if said is not None:
+            self._recorder.say(said)
 
     def _hold_circles(self) -> None:
         """Raise ProviderFault when the model does nothing any more but repeat itself."""

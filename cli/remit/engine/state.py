@@ -16,6 +16,7 @@ from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
 from remit.base.messages import Cost, ImageBlock, Message, ResultBlock, TextBlock, Usage
 from remit.base.records import (
+    MODE,
     REPORT,
     Answered,
     ArtifactWritten,
@@ -33,6 +34,7 @@ from remit.base.records import (
     Pruned,
     Reached,
     Record,
+    RulesChanged,
     RunResumed,
     RunStarted,
     Spent,
@@ -107,6 +109,10 @@ class State:
         self.user_turns: int = 0
         self.nags: Counter[str] = Counter()
         self.limits = limits
+        self.rules: RulesChanged | None = None
+        """The rule set that holds, None for the first one."""
+        self.mode = self.told_mode = "default"
+        """What holds, and what the model was told of last."""
         self.ledger = Ledger(limits)
         self.estimated = False
         self.began = Before()
@@ -138,6 +144,11 @@ class State:
     @apply.register(RunStarted)
     def _(self, record: RunStarted) -> None:
         self.ended = None
+        self.mode = record.spec.get("mode", self.mode)
+
+    @apply.register(RulesChanged)
+    def _(self, record: RulesChanged) -> None:
+        self.rules, self.mode = record, record.mode
 
     @apply.register(RunResumed)
     def _(self, record: RunResumed) -> None:
@@ -156,6 +167,7 @@ class State:
             self._begin_prompt()
         if record.synthetic:
             self.nags[record.reason] += 1
+            self.told_mode = self.mode if record.reason == MODE else self.told_mode
         else:
             self.user_turns += 1
             self.said += [record.uuid] if record.uuid else []
@@ -201,6 +213,7 @@ class State:
         self.messages[: len(self.messages) - record.kept] = [record.opening]
         self.elapsed += record.seconds
         self.counts["compactions"] += 1
+        self.told_mode = "default"
         self._book(record)
         self._forget_measure()
 

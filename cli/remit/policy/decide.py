@@ -13,7 +13,7 @@ from remit.policy.entries import NamedRules
 from remit.policy.patterns import Place
 from remit.policy.rules import NOTHING, PATH_KINDS, Coverage, HostSelector, Rule, Subject, subjects
 
-SourceName = Literal["floor", "user", "project", "flag", "policy", "task", "default"]
+SourceName = Literal["floor", "user", "project", "plan", "flag", "mode", "policy", "task", "default"]
 
 
 ALWAYS = frozenset({"tool_output"})
@@ -22,17 +22,21 @@ ALWAYS = frozenset({"tool_output"})
 
 class Standing(msgspec.Struct, frozen=True):
     """What the words of a source are worth. holds: its `deny` and `ask` hold whatever others grant.
-    rank: that of its `auto`, and of all its words when they do not hold; 0: its `auto` is ignored."""
+    rank: that of its `auto`, and of all its words when they do not hold; 0: its `auto` grants nothing. passes: such an
+    `auto` still keeps the rules behind it from speaking; else it is ignored."""
 
     holds: bool
     rank: int
+    passes: bool = False
 
 
 STANDINGS: dict[SourceName, Standing] = {
     "floor": Standing(holds=True, rank=0),
     "user": Standing(holds=True, rank=4),
     "project": Standing(holds=True, rank=0),
+    "plan": Standing(holds=True, rank=0, passes=True),
     "flag": Standing(holds=False, rank=1),
+    "mode": Standing(holds=False, rank=1),
     "policy": Standing(holds=False, rank=2),
     "task": Standing(holds=False, rank=3),
     "default": Standing(holds=False, rank=5),
@@ -52,7 +56,8 @@ class Layer(msgspec.Struct, frozen=True):
 
     def heeded(self) -> tuple[Rule, ...]:
         """The rules that count. An ignored `auto` does not even shadow the rules behind it."""
-        return tuple(rule for rule in self.rules if self.standing.rank or rule.decide != "auto")
+        grants = self.standing.rank or self.standing.passes
+        return tuple(rule for rule in self.rules if grants or rule.decide != "auto")
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -131,6 +136,11 @@ class RuleSet:
             decision = self._decide(tool, NOTHING)
             if decision.decide == "auto" or (decision.decide == "ask" and asks):
                 return None
+        for effect in sorted(effects & _CHANGING):
+            held = [self._refuses(tool, effect, kind, inside, asks) for kind, inside in _SHAPES]
+            if held[0] is not None and all(ref is not None and ref.source == "plan" for ref in held):
+                # It may still look, but what it is there for it cannot do.
+                return held[0]
         shapes = _SHAPES
         if Effect.EXECUTE in effects:
             # Where its commands may connect to says nothing of whether they may run.
@@ -261,7 +271,8 @@ _SHAPES: tuple[tuple[ResourceKind, bool], ...] = (
     ("topic", True),
     ("agent", True),
 )
-_TELLING = ("floor", "user", "project", "flag", "policy", "task", "none", "default")
+_CHANGING = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.MESSAGE, Effect.SPEND})
+_TELLING = ("floor", "user", "project", "flag", "mode", "policy", "task", "plan", "none", "default")
 
 
 def _first(rules: Sequence[Rule], subject: Subject) -> tuple[Rule, RuleRef] | None:

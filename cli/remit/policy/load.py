@@ -14,6 +14,7 @@ from remit.config.load import parse
 from remit.policy.decide import Layer, RuleSet
 from remit.policy.defaults import default_rules, floor_rules
 from remit.policy.flags import compile_flags
+from remit.policy.modes import in_mode, mode_named
 from remit.policy.patterns import BadPattern, HostPattern, Place
 from remit.policy.rules import (
     CHECK_TOOL,
@@ -33,9 +34,11 @@ def load_policy(
     *,
     home: str,
     own: Sequence[str] = (),
-    mode: str = "build",
+    mode: str = "",
 ) -> RuleSet:
-    """The rule set of a run. Raises Faults with every fault of every source.
+    """The rule set of a run in a permission mode, that of the spec where `mode` is "".
+
+    Raises Faults with every fault of every source.
 
     tool_effects: all tools there are; rules may name no other. home: what `~/` stands for.
     own: absolute directories where remit keeps its state and settings, if not at their usual places.
@@ -55,7 +58,8 @@ def load_policy(
     layers.append(Layer("default", default_rules()))
     if faults:
         raise Faults(faults)
-    return RuleSet([layer for layer in layers if layer.rules], place, mode)
+    rules = RuleSet([layer for layer in layers if layer.rules], place)
+    return in_mode(rules, mode_named(mode or spec.mode), tool_effects)
 
 
 def load_rules(

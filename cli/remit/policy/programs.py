@@ -188,7 +188,7 @@ GUARDED_OPTIONS: dict[str, frozenset[str]] = {
         "--execute, --use-askpass, --post-file, --body-file, --config",
         "sed": "-i, --in-place, -f, --file",
         "yq": "-i, --inplace",
-        "tree": "-o",
+        "tree": "-o, -R",
         "shuf": "-o, --output",
         "iconv": "-o, --output",
         "split": "--filter",

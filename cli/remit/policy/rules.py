@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
@@ -441,7 +441,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     path: Filled | None = None
     host: Filled | None = None
     url: Filled | None = None
-    command: Filled | None = None
+    command: Filled | list[Filled] | None = None
     topic: Filled | None = None
     agent: Filled | None = None
     name: Filled | None = None
@@ -463,15 +463,14 @@ def compile_file(
     entries = document.data.get("rule") if isinstance(document.data, dict) else None
     rules: list[Rule] = []
     for index in range(len(entries) if isinstance(entries, list) else 0):
-        rule, found = _Compiler(document, source, tool_effects, place, index).run()
+        compiled, found = _Compiler(document, source, tool_effects, place, index).run()
         faults += found
-        if rule is not None:
-            rules.append(rule)
+        rules += compiled
     return rules, faults
 
 
 class _Compiler:
-    """One entry of a rule file on its way to a rule, with all its faults."""
+    """One entry of a rule file on its way to its rules, one for each command that it lists, with all its faults."""
 
     def __init__(
         self,
@@ -488,26 +487,29 @@ class _Compiler:
         self._at = ("rule", index)
         self._given, self._faults = convert_fields(document, _Entry, self._at)
 
-    def run(self) -> tuple[Rule | None, list[Fault]]:
+    def run(self) -> tuple[list[Rule], list[Fault]]:
         self._check_why()
         self._check_tools()
-        key, selector = self._selector()
+        key, selectors = self._selectors()
         if not self._faults:
             self._check_speaks(key)
         if self._faults:
-            return None, self._faults
+            return [], self._faults
         examples: _Examples = self._given.get("examples") or _Examples()
-        rule = Rule(
+        rules = [self._rule(selector) for selector in selectors]
+        rules[0] = msgspec.structs.replace(rules[0], examples=len(examples.match) + len(examples.miss))
+        self._try_examples(rules, key, examples)
+        return ([] if self._faults else rules), self._faults
+
+    def _rule(self, selector: Selector | None) -> Rule:
+        return Rule(
             decide=self._given["decide"],
             ref=RuleRef(self._source, self._document.where(*self._at), self._given["why"]),
             tools=frozenset(self._given["tools"]) if "tools" in self._given else None,
             effects=_effects(self._given.get("effect")),
             mode=self._given.get("mode"),
             selector=selector,
-            examples=len(examples.match) + len(examples.miss),
         )
-        self._try_examples(rule, key, examples)
-        return (None if self._faults else rule), self._faults
 
     def _fault(self, message: str, *keys: str | int, hint: str = "") -> None:
         self._faults.append(Fault(message, self._document.where(*self._at, *keys), hint))
@@ -530,6 +532,8 @@ class _Compiler:
                 self._fault(f"`{self._spell('tools', place)}`: unknown tool {shorten(name)}", "tools", place, hint=hint)
         if self._given.get("effect") == []:
             self._fault(f"`{self._spell('effect')}` is empty", "effect", hint="leave it out for every effect")
+        if self._given.get("command") == []:
+            self._fault(f"`{self._spell('command')}` is empty", "command", hint='write `command = "*"` for every one')
 
     def _check_speaks(self, key: str) -> None:
         found = never_speaks(key, self._given.get("tools"), _effects(self._given.get("effect")), self._tool_effects)
@@ -537,22 +541,27 @@ class _Compiler:
             at = key or "effect"
             self._fault(f"`{self._spell(at)}`: {found[0]}", at, hint=found[1])
 
-    def _selector(self) -> tuple[str, Selector | None]:
+    def _selectors(self) -> tuple[str, list[Selector | None]]:
+        """The key that selects, or "", and what it selects by: never empty."""
         keys = [key for key in SELECTORS if self._given.get(key) is not None]
         if len(keys) > 1:
             named = " and ".join(f"`{key}`" for key in keys)
             self._fault(f"`{self._spell()}` has {named}, but nothing is both", keys[1], hint="write one rule for each")
-            return "", None
-        if not keys:
-            return "", None
-        key, text = keys[0], self._given[keys[0]]
-        try:
-            return key, make_selector(key, text, self._place, self._given.get("decide", "deny"))
-        except BadPattern as problem:
-            self._fault(f"`{self._spell(key)}`: {shorten(text)} cannot be used: {problem}", key)
-            return key, None
+        if len(keys) != 1:
+            return "", [None]
+        key, given = keys[0], self._given[keys[0]]
+        if isinstance(given, str):
+            return key, [self._made(key, given, key)]
+        return key, [self._made(key, text, key, place) for place, text in enumerate(given)]
 
-    def _try_examples(self, rule: Rule, key: str, examples: _Examples) -> None:
+    def _made(self, key: str, text: str, *at: str | int) -> Selector | None:
+        try:
+            return make_selector(key, text, self._place, self._given.get("decide", "deny"))
+        except BadPattern as problem:
+            self._fault(f"`{self._spell(*at)}`: {shorten(text)} cannot be used: {problem}", *at)
+            return None
+
+    def _try_examples(self, rules: Sequence[Rule], key: str, examples: _Examples) -> None:
         tried = [("match", True, examples.match), ("miss", False, examples.miss)]
         if not key and (examples.match or examples.miss):
             hint = f"name one of {', '.join(SELECTORS)}, or leave the examples out"
@@ -560,21 +569,21 @@ class _Compiler:
             return
         for list_name, due, texts in tried:
             for place, text in enumerate(texts):
-                self._try_example(rule, key, (list_name, place), text, due)
+                self._try_example(rules, key, (list_name, place), text, due)
 
-    def _try_example(self, rule: Rule, key: str, at: tuple[str, int], text: str, due: bool) -> None:
+    def _try_example(self, rules: Sequence[Rule], key: str, at: tuple[str, int], text: str, due: bool) -> None:
         try:
             resource = _example(key, text, self._place)
-            matches = [rule.matches(subject) for subject in subjects(resource, self._place)]
+            matches = [any(rule.matches(each) for rule in rules) for each in subjects(resource, self._place)]
         except ValueError as problem:
             self._fault(f"`{self._spell('examples', *at)}`: {shorten(text)} is no {key}: {problem}", "examples", *at)
             return
         # A line of several commands is allowed where all of them are, and refused where one is.
-        seen = all(matches) if key == "command" and rule.decide == "auto" else any(matches)
+        seen = all(matches) if key == "command" and rules[0].decide == "auto" else any(matches)
         if seen != due:
             verb = "does not match" if due else "matches"
             message = f"`{self._spell('examples', *at)}`: the rule {verb} {shorten(text)}"
-            self._fault(message, "examples", *at, hint=f"{key} = {shorten(self._given[key])}")
+            self._fault(message, "examples", *at, hint=f"{key} = {shorten(str(self._given[key]))}")
 
 
 def _effects(given: Effect | list[Effect] | None) -> frozenset[Effect] | None:

@@ -31,6 +31,7 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
     """Serve the client behind `fd` to its end; the exit code."""
     inbox = Inbox()
     client = Client(ready.run, inbox, ready.recorder, new_id, answer_seconds=manner.answer_seconds)
+    client.also_serve(ready.ruling.controls())
     client.also_serve(manner.controls(client))
     ready.dispatch.client = client
 

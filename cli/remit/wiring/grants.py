@@ -86,6 +86,10 @@ class Hands:
             directory.path, spec.limits.artifact_bytes, recorder.charge_artifact, self._published
         )
 
+    def rule(self, policy: Policy) -> None:
+        """Calls from here on are granted by other rules."""
+        self._policy = policy
+
     def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
         self._call_ids[call.key] = call.id
         kinds = {resource.kind for resource in resources}
@@ -115,8 +119,10 @@ class Hands:
     def _files(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.workspace.grant import FilesGrant
 
+        policy = self._policy
+
         def allowed(entry: Resource) -> bool:
-            return self._policy.entry_allowed(tool.name, Effect.READ, entry, approved)
+            return policy.entry_allowed(tool.name, Effect.READ, entry, approved)
 
         return FilesGrant(root, resources, allowed)
 
@@ -134,9 +140,11 @@ class Hands:
             make = self._ports.web_client or WebClient
             self._web = make(allowed_ports=self._spec.fetch_allowed_ports)
 
+        policy = self._policy
+
         def may_follow(url: str) -> bool:
             hop = Resource("url", url, Effect.NETWORK)
-            return self._policy.entry_allowed(tool.name, Effect.NETWORK, hop, approved)
+            return policy.entry_allowed(tool.name, Effect.NETWORK, hop, approved)
 
         return WebGrant(self._web, resources, self._recorder.charge_network_request, may_follow)
 
@@ -158,11 +166,11 @@ class Hands:
         from remit.net.dial import SystemResolver, TcpConnector
         from remit.net.proxy import CommandProxy
 
-        named = ", ".join(self._hosts[tool.name])
+        named, policy = ", ".join(self._hosts[tool.name]), self._policy
 
         def judge(name: str) -> str:
             host = Resource("host", name, Effect.NETWORK)
-            decision = self._policy.decide(tool.name, tool.effects, [host])
+            decision = policy.decide(tool.name, tool.effects, [host])
             if decision.decide == "auto":
                 return ""
             if decision.decide == "ask":
@@ -205,10 +213,11 @@ class Hands:
         from remit.workspace.environment import PROBES, QUIET_VARIABLES, MachineGrant, trusted_path
         from remit.workspace.process import ProcessGrant
 
+        policy = self._policy
         probes = {line: Resource("command", line, Effect.EXECUTE) for line in PROBES}
 
         def allowed(line: str) -> bool:
-            return self._policy.entry_allowed(tool.name, Effect.EXECUTE, probes[line], approved)
+            return policy.entry_allowed(tool.name, Effect.EXECUTE, probes[line], approved)
 
         path = trusted_path(self._ports.environ.get("PATH", os.defpath), self._spec.workspace)
         # Not in the workspace: settings there change what programs do when they are asked for their version.

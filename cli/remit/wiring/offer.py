@@ -38,10 +38,13 @@ class Offer(msgspec.Struct, frozen=True):
         return {name: rule.why for name, rule in self.withheld.items()}
 
 
-def load_rules(spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = ()) -> RuleSet:
-    """The rule set of a run. run_files: what the run itself keeps on disk, absolute. Raises Faults."""
+def load_rules(
+    spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = (), mode: str = ""
+) -> RuleSet:
+    """The rule set of a run. run_files: what the run itself keeps on disk, absolute. mode: a permission mode in the
+    place of the spec's. Raises Faults."""
     home, own = standing(settings, environ, run_files)
-    return load_policy(spec, registry.tool_effects(), home=home, own=own)
+    return load_policy(spec, registry.tool_effects(), home=home, own=own, mode=mode)
 
 
 def standing(

@@ -32,11 +32,13 @@ from remit.engine.turn import Asker
 from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
+from remit.policy.modes import DEFAULT, in_mode
 from remit.store.journal import FileJournal, read_journal
 from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
+from remit.tools import registry
 from remit.tools.contract import Tool
 from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
@@ -44,6 +46,7 @@ from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.models import batch_bytes, effort_notices, open_models
 from remit.wiring.offer import OUTPUT_TOOL, Offer, load_approvals, load_rules, offer_tools, standing
 from remit.wiring.ports import Listeners, Ports, SystemClock
+from remit.wiring.ruling import Ruling
 from remit.wiring.status import StatusFollower
 from remit.wiring.tidy import sweep_leavings
 from remit.workspace.root import Root
@@ -57,6 +60,7 @@ class ReadyRun(msgspec.Struct):
     closers: list[Callable[[], None]]
     recorder: Recorder
     dispatch: Dispatch
+    ruling: Ruling
 
     def leave_status(self, result: Result) -> None:
         """Let `run.json` say how the run ended, also where the journal could not take its last record."""
@@ -177,8 +181,9 @@ def _ended(records: Sequence[Record]) -> PromptEnded | None:
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """models: never empty; the first is asked first. guard: knows the keys of all of them. root: the
-    workspace, None where no call gets to see one. leavings: what a later run would have to remove."""
+    """policy: the rules in the mode that the run begins in. models: never empty; the first is asked first. guard:
+    knows the keys of all of them. root: the workspace, None where no call gets to see one. leavings: what a later run
+    would have to remove."""
 
     policy: RuleSet
     approvals: Answers | None
@@ -196,14 +201,19 @@ class Parts(msgspec.Struct, frozen=True):
         return self.models[0].provider
 
 
-def _preflight(spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None) -> Parts:
-    """Everything that can be refused before a directory is touched or a model asked."""
+def _preflight(
+    spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None, mode: str = ""
+) -> Parts:
+    """Everything that can be refused before a directory is touched or a model asked. mode: that of a session which
+    is taken up, "" for the spec's."""
     run_files = own_files(run_dir) if run_dir else ()
-    policy = load_rules(spec, settings, ports.environ, run_files)
+    policy = load_rules(spec, settings, ports.environ, run_files, mode)
     approvals = load_approvals(spec, settings)
     guard = KeyGuard()
     models = open_models(spec, settings.config_dir, ports.environ, guard)
-    offer, root = offer_tools(spec, policy, approvals, client=ports.client), Root(spec.workspace)
+    # A client changes the mode, and tools that come and go would cost the provider's cache.
+    offered_by = in_mode(policy, DEFAULT, registry.tool_effects()) if ports.client else policy
+    offer, root = offer_tools(spec, offered_by, approvals, client=ports.client), Root(spec.workspace)
     course = Course()
     if record is not None:
         from remit.wiring.recorded import recorded
@@ -290,6 +300,7 @@ def _ready(
     check = _check_runner(spec, dispatch, course.tool)
     finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts.altered))
     init = course.told(_init(spec, directory, parts, resumed=bool(records)))
+    ruling = Ruling(parts.policy, registry.tool_effects(), gate, recorder, init, hands.rule)
     told = [Notice(kind="run_directory", text=text) for text in notices]
     told += parts.confined.notices()
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
@@ -310,7 +321,7 @@ def _ready(
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
     closers += [parts.leavings.close, parts.confined.close, hands.close]
     closers += [parts.root.close] if parts.root is not None else []
-    return ReadyRun(run, directory, closers, recorder, dispatch)
+    return ReadyRun(run, directory, closers, recorder, dispatch, ruling)
 
 
 def _check_runner(spec: RunSpec, dispatch: Dispatch, used: Callable[[Tool], Tool]) -> Callable[[Call], Any]:

@@ -49,6 +49,7 @@ memory: {enabled: true, proposals: true}
 expect: {artifacts: [report.md], schema: result.schema.json, checks: ["python -m json.tool out.json"]}
 stdin: optional              # optional | required | ignore
 on_ask: deny                 # deny | stop
+mode: plan                   # build | plan
 on_deny: continue            # continue | fail
 """
 
@@ -60,6 +61,7 @@ workspace = "./data"
 model = "anthropic/claude-sonnet-4-5"
 stdin = "optional"
 on_ask = "deny"
+mode = "plan"
 on_deny = "continue"
 
 [inputs.file]
@@ -165,6 +167,7 @@ def test_every_key_of_a_task_file(folder: Path) -> None:
         ),
         stdin="optional",
         on_ask="deny",
+        mode="plan",
         on_deny="continue",
         files={
             path: hashlib.sha256(FULL_YAML.encode()).hexdigest(),
@@ -618,7 +621,7 @@ def test_every_key_of_the_published_schema_is_described() -> None:
     schema = task_schema()
     assert list(schema["properties"]) == [
         "version", "name", "prompt", "inputs", "workspace", "model", "fallback_models", "effort", "tools", "limits",
-        "memory", "expect", "stdin", "on_ask", "on_deny",
+        "memory", "expect", "stdin", "on_ask", "mode", "on_deny",
     ]  # fmt: skip
     assert list(schema["properties"]) == [field.name for field in msgspec.structs.fields(TaskKeys)]
     for part in (schema, *schema["$defs"].values()):
