@@ -253,6 +253,10 @@ ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_CACHE_DIR", "Directory of what can be found out anew; goes before `cache_dir` of the settings."),
     ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools and commands may reach, separated by commas. Default 80,443."),
     ("REMIT_PYTHON_WORKER", "The program that runs the scripts of python_execution, in place of the installed one."),
+    (
+        "REMIT_CLIENT_SECONDS",
+        "How long a client may take to answer a question; goes before `[client] answer_seconds` of the settings.",
+    ),
     ("REMIT_RETRY_SECONDS", "How long the failed requests of one turn may be tried again. Default 300."),
     ("REMIT_SANDBOX", "`required`, `auto` or `off`; goes before `[sandbox] mode` of the settings."),
     (
