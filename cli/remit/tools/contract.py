@@ -55,6 +55,9 @@ class Tool:
     hands: ClassVar[frozenset[Hand]] = frozenset()
     """What it works with beyond its resources. Where one is missing the tool is not offered."""
 
+    notes: ClassVar[str] = ""
+    """What people read beyond the description; a model meets it in results and errors, where it matters."""
+
     Params: ClassVar[type[msgspec.Struct]]
 
     def spec(self) -> ToolSpec:
@@ -104,11 +107,30 @@ class Tool:
 def _schema_of(params: type[msgspec.Struct]) -> dict[str, Any]:
     schema = msgspec.json.schema(params)
     definitions = schema.pop("$defs", {})
-    resolved = _inline(schema, definitions)
-    resolved.pop("title", None)
+    resolved = _lean(_inline(schema, definitions))
     resolved.pop("description", None)
     assert isinstance(resolved, dict)
     return resolved
+
+
+_NULL = {"type": "null"}
+
+
+def _lean(node: Any) -> Any:
+    """The schema without what tells a model nothing: names of our structs, and null where leaving out is the same."""
+    if isinstance(node, list):
+        return [_lean(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _lean(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    choices = node.get("anyOf")
+    if choices and _NULL in choices and node.get("default", 0) is None:
+        del node["default"]
+        node["anyOf"] = left = [choice for choice in choices if choice != _NULL]
+        if len(left) == 1:
+            del node["anyOf"]
+            node = {**left[0], **node}
+    return node
 
 
 def _inline(node: Any, definitions: dict[str, Any]) -> Any:

@@ -105,7 +105,7 @@ def tools_page() -> Page:
                         "with just the resources they judged."
                     ),
                     Para(
-                        "What follows is what the model reads of each tool, then its parameters, what it does to the "
+                        "What follows is what the model reads of each tool, what it meets in results, then its parameters, what it does to the "
                         "world, and what one call may take."
                     ),
                 ),
@@ -123,6 +123,8 @@ def tools_page() -> Page:
 def _tool(tool: Tool) -> Iterator[Block]:
     yield Sub(tool.name)
     yield from (Para(part) for part in tool.spec().description.split("\n\n"))
+    if tool.notes:
+        yield Para(tool.notes)
     schema = tool.schema()
     for name, parameter in schema.get("properties", {}).items():
         yield from _parameter(name, parameter, name in schema.get("required", ()))

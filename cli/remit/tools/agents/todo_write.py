@@ -20,30 +20,26 @@ MAX_CONTENT_CHARACTERS = 1000
 
 
 class TodoItem(msgspec.Struct, forbid_unknown_fields=True):
-    content: Annotated[
-        str, msgspec.Meta(min_length=1, max_length=MAX_CONTENT_CHARACTERS, description="What is to be done.")
-    ]
-    status: Annotated[TodoStatus, msgspec.Meta(description="How far it is.")] = "pending"
-    priority: Annotated[TodoPriority, msgspec.Meta(description="How much it matters.")] = "medium"
+    content: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
+    status: TodoStatus = "pending"
+    priority: TodoPriority = "medium"
 
 
 class TodoWriteParams(msgspec.Struct, forbid_unknown_fields=True):
-    todos: Annotated[
-        list[TodoItem], msgspec.Meta(max_length=MAX_TODOS, description="The updated todo list, whole and in order.")
-    ]
+    todos: Annotated[list[TodoItem], msgspec.Meta(max_length=MAX_TODOS, description="All items, in order.")]
 
 
 class TodoWrite(Tool):
-    """Create or update a todo list, to keep track of work that takes several steps.
+    """Keep a todo list for work of several steps. Each call gives the whole list, up to 100 items.
 
-    Give the whole list each time: it replaces the one before, and an empty one clears it. At most 100
-    items of at most 1,000 characters. Set an item in_progress before you begin it and completed as
-    soon as it is done, not several at the end; cancelled is for what turned out not to be needed.
-    Not worth it for a task of one or two steps.
+    Set an item in_progress before you begin it and completed as soon as it is done; cancelled is for what turned out
+    not to be needed.
     """
 
     name = "todo_write"
     toolset = "agents"
+    notes = """\
+An empty list clears it. An item has at most 1,000 characters. Not worth it for a task of one or two steps."""
     effects = frozenset({Effect.STATE})
     bounds = Bounds(seconds=10.0)
     repeatable = True

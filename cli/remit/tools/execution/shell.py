@@ -45,31 +45,31 @@ _LEADING_CD = re.compile(
 
 
 class ShellParams(msgspec.Struct, forbid_unknown_fields=True):
-    command: Annotated[str, msgspec.Meta(min_length=1, description="A line or script for bash. At most 64 KiB.")]
+    command: Annotated[str, msgspec.Meta(min_length=1, description="A line or script, up to 64 KiB.")]
     timeoutSec: Annotated[
         int,
-        msgspec.Meta(ge=1, le=MAX_SECONDS, description="Seconds until it is ended, 1 to 21600. Default 120."),
+        msgspec.Meta(ge=1, le=MAX_SECONDS, description="Seconds until it is ended."),
     ] = DEFAULT_SECONDS
     workdir: Annotated[
         str,
-        msgspec.Meta(description="Directory to run it in, inside the workspace: relative to it, or absolute."),
+        msgspec.Meta(description="Directory of the workspace."),
     ] = "."
 
 
 class Shell(Tool):
-    """Run a command in bash, without profile and without input, in the workspace or in `workdir`; do not
-    start with `cd`. A command that fails is a result too: its exit code says so.
+    """Run a command in bash, without input, in the workspace or in `workdir`: do not start with `cd`.
 
-    It ends after timeoutSec (default 120, at most 21600) with all it started; nothing runs on in the
-    background after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written. Files that
-    hold credentials cannot be read. There is no network but for hosts that this run grants, if any: the proxy
-    that $HTTP_PROXY and $HTTPS_PROXY then name leads there. stdout and stderr are shown as a terminal would
-    show them, up to 24 KiB of their start and end, and tool_output has up to 1 MiB of each; more than 100 MiB
-    of output ends the command.
+    Nothing it started runs on after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written.
+    There is no network but for hosts that this run grants, through $HTTP_PROXY. stdout and stderr are shown up to
+    24 KiB of their start and end; tool_output has up to 1 MiB of each.
     """
 
     name = "shell"
     toolset = "execution"
+    notes = """\
+A command that fails is a result too: its exit code says so. No profile is read. It ends after timeoutSec with all it
+started. Files that hold credentials cannot be read. Output is shown as a terminal would show it; more than 100 MiB of it
+ends the command."""
     effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     # The command's own limit ends it, never the gate.
     bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS, output_bytes=PREVIEW_BYTES)

@@ -21,27 +21,26 @@ from remit.workspace.replace import replace
 
 
 class FileEditParams(msgspec.Struct, forbid_unknown_fields=True):
-    filePath: Annotated[str, msgspec.Meta(description="File path inside the workspace, relative or absolute.")]
-    oldString: Annotated[str, msgspec.Meta(description="Exact text to replace, without the line numbers of file_read.")]
-    newString: Annotated[str, msgspec.Meta(description="Replacement text; empty removes.")]
-    replaceAll: Annotated[
-        bool | None, msgspec.Meta(description="Replace every match, from the start, without overlaps.")
-    ] = None
+    filePath: Annotated[str, msgspec.Meta(description="Path in the workspace.")]
+    oldString: Annotated[str, msgspec.Meta(description="Exact text, without line numbers.")]
+    newString: Annotated[str, msgspec.Meta(description="What takes its place; empty removes.")]
+    replaceAll: Annotated[bool | None, msgspec.Meta(description="Every match, not just one.")] = None
 
 
 class FileEdit(Tool):
-    """Replace an exact text in a file.
+    """Replace an exact text, which may span lines, in a text file up to 5 MiB.
 
-    oldString must occur exactly once, character by character, unless replaceAll is set; it may span
-    lines. When it is not there, the error names the nearest line and the first differing character;
-    when it occurs several times, their lines. Line ends are matched and kept as the file has them; so
-    are encoding, byte order mark, permissions, and every byte outside of the replaced text. Text files
-    up to 5 MiB. A file that changed on disk since you last read or wrote it is refused (file_changed):
-    read it again first. The result shows what changed.
+    It must occur exactly once unless replaceAll is set; else the error says where. A file that changed since you last
+    read or wrote it is refused: read it again.
     """
 
     name = "file_edit"
     toolset = "files"
+    notes = """\
+When the text is not there, the error names the nearest line and the first differing character; when it occurs several
+times, their lines. Line ends are matched and kept as the file has them; so are encoding, byte order mark, permissions,
+and every byte outside of the replaced text. A file that changed on disk since the model last read or wrote it is refused
+as file_changed. The result shows what changed."""
     # The result shows lines of the file.
     effects = frozenset({Effect.READ, Effect.WRITE})
     bounds = Bounds()

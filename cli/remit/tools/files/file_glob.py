@@ -24,25 +24,26 @@ MAX_FILES = 100
 class FileGlobParams(msgspec.Struct, forbid_unknown_fields=True):
     pattern: Annotated[
         str,
-        msgspec.Meta(min_length=1, description="Glob pattern, such as '*.py', 'src/**/*.ts' or '**/*.{yml,yaml}'."),
+        msgspec.Meta(min_length=1, description="Such as '*.py' or 'src/**/*.{ts,tsx}'."),
     ]
-    path: Annotated[str, msgspec.Meta(description="Directory to search; '.' is the whole workspace.")] = "."
+    path: Annotated[str, msgspec.Meta(description="Directory to search.")] = "."
 
 
 class FileGlob(Tool):
-    """Find files by name pattern.
+    """Find files by name: up to 100 paths, sorted, relative to the searched directory.
 
-    `*` and `?` stay within one part of a path, `**` spans directories, `{a,b}` is a choice; all else,
-    square brackets included, stands for itself. A pattern without a slash is held against the file name
-    in any directory, one with a slash against the path from the searched directory. Returns up to 100
-    files, one path per line, relative to the searched directory and sorted; a note tells how many there
-    are. Hidden files count. Left out, and told in notes: what .gitignore ignores, nested repositories,
-    caches and dependencies such as node_modules, target, dist, .venv, and links; .git, .ssh and
-    credential files always. Naming a left-out directory as path searches it.
+    `*` and `?` stay within one part of a path, `**` spans directories, `{a,b}` is a choice. A pattern without a slash
+    is held against file names in any directory. Ignored files and dependencies are left out, which notes tell, unless
+    `path` names them; hidden files are not.
     """
 
     name = "file_glob"
     toolset = "files"
+    notes = """\
+All else in a pattern, square brackets included, stands for itself; one with a slash is held against the path from the
+searched directory. A note tells how many files there are. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as node_modules,
+target, dist, .venv, and links; .git, .ssh and credential files always.
+Naming a left-out directory as path searches it."""
     effects = frozenset({Effect.READ})
     bounds = Bounds()
     repeatable = True

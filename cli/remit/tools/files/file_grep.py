@@ -32,26 +32,20 @@ class FileGrepParams(msgspec.Struct, forbid_unknown_fields=True):
         str,
         msgspec.Meta(
             min_length=1,
-            description="Linear-time regular expression, matched within one line; no look-around, no backreferences.",
+            description="Matched within one line.",
         ),
     ]
-    path: Annotated[str, msgspec.Meta(description="File or directory to search; '.' is the whole workspace.")] = "."
-    include: Annotated[
-        str | None, msgspec.Meta(description="Only files that fit this glob, such as '*.py' or 'src/**/*.{ts,tsx}'.")
-    ] = None
-    glob: Annotated[str | None, msgspec.Meta(description="Another name for include.")] = None
-    after: Annotated[_Context | None, msgspec.Meta(description="Lines of context after each match.")] = msgspec.field(
+    path: Annotated[str, msgspec.Meta(description="File or directory to search.")] = "."
+    include: Annotated[str | None, msgspec.Meta(description="Glob of the files to search.")] = None
+    glob: Annotated[str | None, msgspec.Meta(description="The same as include.")] = None
+    after: Annotated[_Context | None, msgspec.Meta(description="Lines after each match.")] = msgspec.field(
         default=None, name="-A"
     )
-    before: Annotated[_Context | None, msgspec.Meta(description="Lines of context before each match.")] = msgspec.field(
+    before: Annotated[_Context | None, msgspec.Meta(description="Lines before each match.")] = msgspec.field(
         default=None, name="-B"
     )
-    around: Annotated[
-        _Context | None, msgspec.Meta(description="Lines of context on both sides; -A and -B win over it.")
-    ] = msgspec.field(default=None, name="-C")
-    head_limit: Annotated[int, msgspec.Meta(ge=1, description="Show at most this many matches; 100 at most.")] = (
-        MAX_MATCHES
-    )
+    around: Annotated[_Context | None, msgspec.Meta(description="Both.")] = msgspec.field(default=None, name="-C")
+    head_limit: Annotated[int, msgspec.Meta(ge=1, description="Matches, 100 at most.")] = MAX_MATCHES
 
     def __post_init__(self) -> None:
         if self.include is not None and self.glob is not None and self.include != self.glob:
@@ -67,20 +61,21 @@ class FileGrepParams(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FileGrep(Tool):
-    """Find the lines that match a regular expression, in the text files of the workspace.
+    """Find lines that match a regular expression, in text files up to 5 MiB: up to 100 as `path:line: text`, context as
+    `path-line- text`, sorted by path, cut at 2,000 characters.
 
-    Linear-time syntax without look-around and backreferences; case-sensitive unless it begins with (?i);
-    a brace that repeats nothing stands for itself. A match lies within one line. Rows are
-    `path:line: text`, context rows `path-line- text`, the path relative to the searched directory, sorted
-    by path, up to 100 matches; lines are cut at 2,000 characters. Hidden files are searched. Left out,
-    and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as
-    node_modules, target, dist, .venv, binary files, files over 5 MiB, and links; .git, .ssh and
-    credential files always. Naming a left-out directory or file as path searches it. An expression that
-    is not valid is an error, never "no matches".
+    Linear-time syntax without look-around and backreferences, (?i) for any case. Ignored files and dependencies are
+    left out, which notes tell, unless `path` names them; hidden files are not.
     """
 
     name = "file_grep"
     toolset = "files"
+    notes = """\
+Paths are relative to the searched directory. A brace that repeats nothing stands for itself, and a match lies within one
+line. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as node_modules,
+target, dist, .venv, binary files, files over 5 MiB, and links; .git, .ssh and credential files always.
+Naming a left-out directory or file as path searches it. An expression that is not valid is an error, never "no
+matches"."""
     effects = frozenset({Effect.READ})
     bounds = Bounds()
     repeatable = True

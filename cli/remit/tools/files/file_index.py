@@ -32,22 +32,20 @@ _FRAME_BYTES = 1 * KIB
 class FileIndexParams(msgspec.Struct, forbid_unknown_fields=True):
     path: Annotated[
         str,
-        msgspec.Meta(description="Source file or directory inside the workspace, relative or absolute; '.' is all."),
+        msgspec.Meta(description="File or directory; '.' is the whole workspace."),
     ]
 
 
 class FileIndex(Tool):
-    """Get an overview: what a source file holds, or what lies in a directory.
-
-    A file comes as an outline: titles, and below them what it declares or its headings, each with its lines as
-    `[first-last]`; read those with file_read. Files up to 2 MiB of UTF-8 text; other encodings
-    (invalid_encoding) and binary content (binary_content) are refused. A directory comes as its entries,
-    directories first, with their line counts or sizes, at most 1,000. At most 50 KiB are shown; what is left
-    out is told.
+    """Outline a source file, its declarations or headings each with lines as `[first-last]` for file_read, or list a
+    directory with line counts and sizes.
     """
 
     name = "file_index"
     toolset = "files"
+    notes = """\
+Files up to 2 MiB of UTF-8 text; other encodings (invalid_encoding) and binary content (binary_content) are refused. The
+entries of a directory come directories first, at most 1,000. At most 50 KiB are shown; what is left out is told."""
     effects = frozenset({Effect.READ})
     bounds = Bounds(output_bytes=MAX_OUTPUT_BYTES)
     repeatable = True

@@ -32,31 +32,27 @@ _LOOKAHEAD = 64
 
 
 class FileReadParams(msgspec.Struct, forbid_unknown_fields=True):
-    filePath: Annotated[
-        str, msgspec.Meta(description="File or directory inside the workspace, relative or absolute; '.' is all of it.")
-    ]
-    offset: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="Line to start at, from 1.")
-    ] = None
+    filePath: Annotated[str, msgspec.Meta(description="File or directory; '.' is the whole workspace.")]
+    offset: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="First line, from 1.")] = None
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=0, le=MAX_LINES)] | None,
-        msgspec.Meta(description="At most this many lines; default: 2,000."),
+        msgspec.Meta(description="Lines; default 2,000."),
     ] = None
 
 
 class FileRead(Tool):
-    """Read a text file, or list a directory.
+    """Read a text file up to 5 MiB, or list a directory (the first 100 entries).
 
-    Lines come as `<number>: <text>`: 2,000 at most, and 50 KiB, from offset on; a last line end shows as
-    one more, empty line. Lines longer than 2,000 characters are cut and say so. Files up to 5 MiB; binary
-    content is refused (binary_content), by what a file holds, not by its name. Text that is not UTF-8 is
-    decoded, and the result says from what; bytes that are no text show as U+FFFD. A directory shows its
-    entries by name, directories with a slash at the end, the first 100. Do not copy line numbers into
-    edits.
+    Lines come as `<number>: <text>`, at most 2,000 of them and 50 KiB, cut at 2,000 characters each. The numbers are
+    no part of the text.
     """
 
     name = "file_read"
     toolset = "files"
+    notes = """\
+A last line end shows as one more, empty line. Binary content is refused (binary_content), by what a file holds, not by
+its name. Text that is not UTF-8 is decoded, and the result says from what; bytes that are no text show as U+FFFD.
+Entries come by name, directories with a slash at the end."""
     effects = frozenset({Effect.READ})
     bounds = Bounds(output_lines=MAX_LINES + _REMARK_LINES)
     repeatable = True

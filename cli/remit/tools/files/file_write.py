@@ -20,22 +20,22 @@ from remit.workspace.newlines import style_of
 
 
 class FileWriteParams(msgspec.Struct, forbid_unknown_fields=True):
-    filePath: Annotated[str, msgspec.Meta(description="File path inside the workspace, relative or absolute.")]
-    content: Annotated[str, msgspec.Meta(description="Complete text content.")]
+    filePath: Annotated[str, msgspec.Meta(description="Path in the workspace.")]
+    content: Annotated[str, msgspec.Meta(description="All of its text.")]
 
 
 class FileWrite(Tool):
-    """Write a file: make it, or replace all of its content.
+    """Write a whole text file, up to 5 MiB: make it, with its directories, or replace all of its content.
 
-    Missing directories are made. An existing file must be text; its encoding, byte order mark and
-    permissions stay, and content that its encoding cannot hold is refused. New files are UTF-8. Line
-    ends are written as given. At most 5 MiB. A file that changed on disk since you last read or wrote it
-    is refused (file_changed): read it again first. To change parts of a file, edit it instead. The
-    result shows what changed.
+    A file that changed since you last read or wrote it is refused: read it again. To change parts of a file, edit it.
     """
 
     name = "file_write"
     toolset = "files"
+    notes = """\
+Of an existing file, which must be text, encoding, byte order mark and permissions stay, and content that its encoding
+cannot hold is refused. New files are UTF-8. Line ends are written as given. A file that changed on disk since the model
+last read or wrote it is refused as file_changed. The result shows what changed."""
     # The result shows lines of the file that was there.
     effects = frozenset({Effect.READ, Effect.WRITE})
     bounds = Bounds()

@@ -38,44 +38,32 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ToolOutputParams(msgspec.Struct, forbid_unknown_fields=True):
-    output_id: Annotated[
-        str, msgspec.Meta(min_length=1, description="The handle that the notice in a cut result names, unchanged.")
-    ]
+    output_id: Annotated[str, msgspec.Meta(min_length=1, description="The handle.")]
     pattern: Annotated[
         Annotated[str, msgspec.Meta(min_length=1)] | None,
-        msgspec.Meta(
-            description="Search instead of reading: a linear-time regular expression, matched within one line."
-        ),
+        msgspec.Meta(description="Linear-time regular expression, matched within a line."),
     ] = None
-    offset: Annotated[_Line, msgspec.Meta(description="Line to start at, from 1.")] = 1
+    offset: Annotated[_Line, msgspec.Meta(description="First line, from 1.")] = 1
     limit: Annotated[
         _Line | None,
-        msgspec.Meta(
-            description="Lines to read (default 200, at most 2,000), or matches to find (default 100, at most 200)."
-        ),
+        msgspec.Meta(description="Lines (default 200, at most 2,000) or matches (100, at most 200)."),
     ] = None
-    byte_offset: Annotated[
-        _Count, msgspec.Meta(description="Byte of the first line to start at; only when reading, as a hint says.")
-    ] = 0
-    context_before: Annotated[
-        _Count, msgspec.Meta(description="Lines to show before each match, at most 5; only when searching.")
-    ] = 0
-    context_after: Annotated[
-        _Count, msgspec.Meta(description="Lines to show after each match, at most 5; only when searching.")
-    ] = 0
+    byte_offset: Annotated[_Count, msgspec.Meta(description="Byte of that line, as a hint says.")] = 0
+    context_before: Annotated[_Count, msgspec.Meta(description="Lines before each match, at most 5.")] = 0
+    context_after: Annotated[_Count, msgspec.Meta(description="Lines after each match, at most 5.")] = 0
 
 
 class ToolOutput(Tool):
-    """Read on in a result that was cut, or search it. The notice in the cut result names its handle.
-
-    Without pattern: the lines from offset on, as they are, 200 or `limit` of them and 50 KiB at most; a longer
-    line comes in pieces. With pattern: the lines that match it, as `number: text`, and context as
-    `number- text`, cut at 2,000 characters. The last line of an answer is the call that goes on, if there is
-    more. Only results of this run; those longer than 8 KiB are kept even if they were shown whole.
+    """Read on in a result that was cut, or search it with `pattern`. The notice in it names the handle, and the end of
+    each answer the call that goes on.
     """
 
     name = "tool_output"
     toolset = "files"
+    notes = """\
+Without pattern: the lines from offset on, as they are, 200 or `limit` of them and 50 KiB at most; a longer line comes in
+pieces. With pattern: the lines that match it, as `number: text`, and context as `number- text`, cut at 2,000 characters.
+Only results of this run; those longer than 8 KiB are kept even if they were shown whole."""
     effects = frozenset({Effect.STATE})
     bounds = Bounds(output_lines=MAX_READ_LINES + _FRAME_LINES)
     repeatable = True
