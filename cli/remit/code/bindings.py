@@ -41,7 +41,15 @@ class Imports:
             lent = self._resolver.lend(self.find(star), name, 1)
             if lent is not None:
                 return lent
+            holder = self.dotted(star)
+            if holder is not None and (member := self._resolver.member(holder, name)) != NONE:
+                return member
         return self.shared(name)
+
+    def dotted(self, name: str) -> int | None:
+        """What a definition means that all files see by a name of several parts."""
+        found = self.shared(name) if "." in name else NONE
+        return found if found >= 0 else None
 
     def shared(self, name: str) -> int:
         """What files of a family see of one another without an import."""
@@ -95,13 +103,16 @@ class Imports:
         resolver = self._resolver
         module = self.find(bound.module)
         if not bound.name:
-            return module or self.last_part(bound.module, hops)
+            whole = None if module else self.dotted(bound.module)
+            return whole if whole is not None else module or self.last_part(bound.module, hops)
         if bound.name == "default" and module:
             return resolver.spokesman(module, bound.alias)
         found = resolver.lend(module, bound.name, hops + 1) if module else None
         if found is None:
             joint = "" if bound.module.endswith(".") else self._joint()
             found = self.find(f"{bound.module}{joint}{bound.name}") or None
+        if found is None and not module:
+            found = self.dotted(f"{bound.module}.{bound.name}")
         if found is None and not module:
             # Perhaps a member of a type that is named like a module.
             holder = self.last_part(bound.module, hops)

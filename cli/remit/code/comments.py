@@ -9,7 +9,7 @@ MAX_DOC = 160
 """Characters of a first line."""
 
 _MAX_COMMENT_LINES = 60
-_LINE = re.compile(rb"^\s*(//|#(?!\[|!\[|include|define|if|endif|else|pragma|undef|error|import)|--(?!\[)|;|%|@doc\b)")
+_LINE = re.compile(rb"^\s*(//|#(?!\[|!|include|define|if|endif|else|pragma|undef|error|import)|--(?!\[)|;|%|@doc\b)")
 _BLOCK_END = re.compile(rb"(\*/|--\]\]|-->|#\}|\*\))\s*$")
 _BLOCK_START = re.compile(rb"^\s*(/\*|--\[\[|<!--|\{#|\(\*)")
 _BETWEEN = re.compile(
@@ -25,7 +25,8 @@ _BLOCK_TAG = re.compile(r"[@\\](?:\w+)\b(?!\()")
 """What begins a line about a parameter, an author, a licence."""
 
 _NOTICE = re.compile(
-    r"copyright|licen[sc]e|all rights reserved|spdx-|-\*-|clang-format|eslint|@ts-|vim?:|istanbul|jshint|prettier",
+    r"copyright|licen[sc]e|all rights reserved|spdx-|-\*-|clang-format|eslint|@ts-|vim?:|istanbul|jshint|prettier"
+    r"|frozen_string_literal|coding[:=]",
     re.IGNORECASE,
 )
 _QUOTES = ('"""', "'''", '"', "'", "`")

@@ -9,7 +9,8 @@ A language's queries say what is what by the names of their captures; a match ho
                       @doc   its documentation, where that is no comment above it
                       @owner the type that it belongs to, named elsewhere (a receiver, a qualifier)
                       @exported, @test, @declared  present where it is
-    @reference.KIND   a mention of another definition, KIND of `facts.Reference`; @name; perhaps @qualifier, and @next:
+    @reference.KIND   a mention of another definition, KIND of `facts.Reference`; @name; perhaps @qualifier
+                      (several: from the first to the last), and @next:
                       what must follow the name at once
     @import           @module; perhaps @name, @alias; @all for all its names, @default for the one it lends by default.
                       A module alone counts where no other match names the same mention of it

@@ -219,6 +219,7 @@ _HABITS: Mapping[str, Habits] = {
         unit="tree",
         separators="\\/",
         endings=(".php",),
+        folders=True,
         relative="path",
         common=_OTHER_COMMON,
     ),

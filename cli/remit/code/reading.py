@@ -189,16 +189,16 @@ class Reading:
         if known is None and len(self._references) >= MAX_REFERENCES:
             self._facts.cut = "nodes"
             return
-        before = captures["qualifier"][0] if "qualifier" in captures else None
-        qualifier = qualifier_name(self._source, before.start_byte, before.end_byte) if before is not None else ""
+        before = captures.get("qualifier")
+        qualifier = qualifier_name(self._source, before[0].start_byte, before[-1].end_byte) if before else ""
         self._references[at] = (pattern, self._text(node)[:MAX_NAME], kind, qualifier)
 
     def _write_typed(self, scopes: Scopes) -> None:
         """Only of names that qualify others, and of what these are made of: of the rest no type is asked."""
-        asked = {each.qualifier.rpartition(".")[2] for each in self._facts.references}
+        asked = {_last_name(each.qualifier) for each in self._facts.references}
         told = [(self._text(name), self._text(kind)[:MAX_NAME], at) for at, name, kind in self._typed]
-        asked |= {kind for name, kind, _ in told if name.rpartition(".")[2] in asked}
-        found = {(name, kind, scopes.at(at)): None for name, kind, at in told if name.rpartition(".")[2] in asked}
+        asked |= {kind for name, kind, _ in told if _last_name(name) in asked}
+        found = {(name, kind, scopes.at(at)): None for name, kind, at in told if _last_name(name) in asked}
         self._facts.typed = [Typed(*each) for each in found]
 
     def _write_references(self, scopes: Scopes) -> None:
@@ -258,6 +258,10 @@ class Reading:
 def _extent(captures: Captures) -> tuple[int, int]:
     names = captures["name"]
     return names[0].start_byte, names[-1].end_byte
+
+
+def _last_name(path: str) -> str:
+    return path.rpartition(".")[2].rpartition(">")[2]
 
 
 @cache

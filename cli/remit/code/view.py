@@ -321,6 +321,9 @@ class View:
             bound = self.imports.named.get(".".join(parts[:end]))
             if bound is not None:
                 return self.imports.meaning(bound, 0), parts[end:]
+        whole = self.imports.dotted(qualifier)
+        if whole is not None:
+            return self._as_subject(whole), []
         meaning = self._bare(scope, parts[0])
         if meaning == NONE and ("::" in qualifier or parts[0] in self.habits.roots):
             return self.imports.find("::".join(parts)) or self.imports.last_part("::".join(parts), 0) or None, []

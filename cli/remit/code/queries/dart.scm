@@ -32,18 +32,29 @@
 (factory_constructor_signature . (identifier) @owner . (identifier) @name) @definition.method
 (function_signature name: (identifier) @name) @definition.function
 
-(program (static_final_declaration_list (static_final_declaration . (identifier) @name @definition.variable)))
+(program (static_final_declaration_list (static_final_declaration . (identifier) @name) @definition.variable))
+(program (initialized_identifier_list (initialized_identifier . (identifier) @name) @definition.variable))
+(enum_body (declaration (initialized_identifier_list (initialized_identifier . (identifier) @name))) @definition.field)
+(expression_statement
+  . (identifier) @_test
+  . (selector (argument_part (arguments . (argument . (string_literal) @name . ) (argument (function_expression)))))
+  (#match? @_test "^test(Widgets)?$")) @definition.test @test
 (class_body (declaration (initialized_identifier_list (initialized_identifier . (identifier) @name))) @definition.field)
 (class_body (declaration (static_final_declaration_list (static_final_declaration . (identifier) @name)))
   @definition.field)
 
 (formal_parameter name: (identifier) @local)
+(initialized_variable_definition name: (identifier) @local)
+(for_loop_parts name: (identifier) @local)
 
 ((identifier) @name . (selector (argument_part))) @reference.call
-((_) @qualifier . (selector (unconditional_assignable_selector (identifier) @name)) . (selector (argument_part)))
-  @reference.call
+([(identifier) (this) (super)] @qualifier
+  . (selector (unconditional_assignable_selector (identifier)))* @qualifier
+  . (selector (unconditional_assignable_selector (identifier) @name))
+  . (selector (argument_part))) @reference.call
 (selector (unconditional_assignable_selector (identifier) @name)) @reference.call
 (selector (conditional_assignable_selector (identifier) @name)) @reference.call
+(argument . (identifier) @name .) @reference.use
 (cascade_section (cascade_selector (identifier) @name)) @reference.call
 (new_expression (type_identifier) @name) @reference.call
 (const_object_expression (type_identifier) @name) @reference.call
@@ -58,3 +69,13 @@
 (import_specification (configurable_uri (uri (string_literal) @module))) @import
 (library_export (configurable_uri (uri (string_literal) @module))) @import
 (part_directive (uri (string_literal) @module)) @import
+
+(declaration (type_identifier) @type
+  (initialized_identifier_list (initialized_identifier . (identifier) @typed)))
+(declaration (type_identifier) @type
+  (static_final_declaration_list (static_final_declaration . (identifier) @typed)))
+(initialized_variable_definition (type_identifier) @type name: (identifier) @typed)
+(initialized_variable_definition
+  name: (identifier) @typed . value: (identifier) @type . value: (selector (argument_part)) .)
+(formal_parameter . (type_identifier) @type name: (identifier) @typed)
+((function_signature . (type_identifier) @returns name: (identifier) @name))

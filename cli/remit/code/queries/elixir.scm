@@ -50,5 +50,8 @@
   (#match? @_import "^alias$") (#match? @_as "^as:")) @import
 (call target: (identifier) @_import (arguments . (dot left: (alias) @module right: (tuple (alias) @name)))
   (#match? @_import "^(alias|import|require|use)$")) @import
+(call target: (identifier) @_import @all (arguments . (alias) @module) (#eq? @_import "import")) @import
 (call target: (identifier) @_import (arguments . (alias) @module)
-  (#match? @_import "^(alias|import|require|use)$")) @import
+  (#match? @_import "^(alias|require|use)$")) @import
+
+(arguments (alias) @name) @reference.use

@@ -20,6 +20,7 @@
 (binary_expression operator: "|>" right: (identifier) @name) @reference.call
 (binary_expression operator: "|>" right: (field_access record: (identifier) @qualifier field: (label) @name))
   @reference.call
+(argument value: (identifier) @name) @reference.use
 (record name: (constructor_name) @name) @reference.use
 (record_pattern name: (constructor_name) @name) @reference.use
 (type name: (type_identifier) @name) @reference.type

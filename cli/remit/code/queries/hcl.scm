@@ -14,8 +14,11 @@
 
 (expression (variable_expr (identifier) @_data) . (get_attr (identifier) @qualifier) . (get_attr (identifier) @name)
   (#eq? @_data "data")) @reference.use
+; Variables and locals are known by their bare names.
+(expression (variable_expr (identifier) @_var) . (get_attr (identifier) @name)
+  (#any-of? @_var "var" "local")) @reference.use
 (expression (variable_expr (identifier) @qualifier) . (get_attr (identifier) @name)
-  (#not-eq? @qualifier "data")) @reference.use
+  (#not-any-of? @qualifier "data" "var" "local")) @reference.use
 
 (config_file (body (block . (identifier) @_what (string_lit)
   (body (attribute . (identifier) @_key (expression (literal_value (string_lit (template_literal) @module)))

@@ -19,6 +19,10 @@
 
 (parameter name: (identifier) @local)
 (lambda_expression parameters: (identifier) @local)
+(block (val_definition pattern: (identifier) @local))
+(block (var_definition pattern: (identifier) @local))
+(enumerator . (identifier) @local)
+(case_class_pattern pattern: (identifier) @local)
 (bindings (binding name: (identifier) @local))
 
 (call_expression function: (identifier) @name) @reference.call
@@ -27,6 +31,7 @@
 (call_expression
   function: (generic_function function: (field_expression value: (_) @qualifier field: (identifier) @name)))
   @reference.call
+(arguments (identifier) @name) @reference.use
 (instance_expression (type_identifier) @name) @reference.call
 (extends_clause (type_identifier) @name) @reference.inherit
 (extends_clause (generic_type (type_identifier) @name)) @reference.inherit
@@ -35,3 +40,14 @@
 (infix_expression left: (_) @qualifier operator: (identifier) @name) @reference.call
 
 (import_declaration) @import.text
+
+(val_definition pattern: (identifier) @typed type: (_) @type)
+(var_definition pattern: (identifier) @typed type: (_) @type)
+(val_definition pattern: (identifier) @typed value: (instance_expression (type_identifier) @type))
+(var_definition pattern: (identifier) @typed value: (instance_expression (type_identifier) @type))
+(val_definition
+  pattern: (identifier) @typed value: (call_expression function: [(identifier) (field_expression)] @type))
+(class_parameter name: (identifier) @typed type: (_) @type)
+(parameter name: (identifier) @typed type: (_) @type)
+(function_definition name: (identifier) @name return_type: (_) @returns)
+(function_declaration name: (identifier) @name return_type: (_) @returns)

@@ -1,0 +1,2 @@
+log_info() { log_line INFO "$1"; }
+log_line() { printf '%s\n' "$*"; }

@@ -1,0 +1,1 @@
+each_file() { for f in *; do "$1" "$f"; done; }

@@ -1,0 +1,3 @@
+import '../lib/cart.dart';
+import '../lib/store.dart';
+void main() { test('fills', () { final cart = Cart(Store()); cart.fill(); }); }

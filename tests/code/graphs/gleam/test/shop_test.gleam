@@ -1,0 +1,2 @@
+import shop
+pub fn run_test() { shop.run(1) }

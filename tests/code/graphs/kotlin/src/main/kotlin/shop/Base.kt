@@ -1,0 +1,3 @@
+package shop
+open class Base { fun prepare() {} }
+fun Cart.shout() = fill()

@@ -1,0 +1,2 @@
+local shop = require("shop")
+shop.run()

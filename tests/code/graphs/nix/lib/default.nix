@@ -1,0 +1,1 @@
+{ }: rec { concat = a: b: a + b; join = concat; }

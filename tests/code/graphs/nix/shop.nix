@@ -1,0 +1,1 @@
+{ lib }: { name = lib.concat "a" "b"; }

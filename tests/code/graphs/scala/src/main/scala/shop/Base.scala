@@ -1,0 +1,3 @@
+package shop
+trait Logs { def logged(): Unit = () }
+abstract class Base { def prepare(): Unit = () }

@@ -1,0 +1,2 @@
+def checked(x):
+    return x

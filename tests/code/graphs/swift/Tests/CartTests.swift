@@ -1,0 +1,2 @@
+@testable import Shop
+class CartTests { func testFill() { let cart = Cart(store: Store()); cart.fill() } }
