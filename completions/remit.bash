@@ -1,7 +1,7 @@
 # bash completion of remit, as `remit completion bash` prints it.
 # Use it now: source <(remit completion bash)
 
-_remit_tools='analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell todo_write tool_output update_plan view_image write_artifact'
+_remit_tools='analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
 _remit_selectors='path= host= url= command= topic= agent= name='
 _remit_models='anthropic/ azure/ deepseek/ google/ groq/ llama-cpp/ local/ mistral/ ollama/ openai/ openrouter/ replay/ scripted/ vllm/ xai/'
 
@@ -159,7 +159,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='file'
         ;;
     'policy explain:'1)
-        kind='= analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell todo_write tool_output update_plan view_image write_artifact'
+        kind='= analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
         ;;
     'runs show:'1)
         kind='run'

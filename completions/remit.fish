@@ -67,7 +67,7 @@ function __remit_tools # NAME[=auto|ask|deny],...
     if test -n "$name"
         printf '%s\n' "$done$name"{auto,ask,deny}
     else
-        printf '%s\n' "$done"{analyze_csv,batch,code_context,code_expand,code_impact,code_map,code_refs,execution_environment,fetch_url,file_apply_patch,file_edit,file_glob,file_grep,file_index,file_read,file_write,list_files,propose_memory,python_execution,question,read_file,search_files,shell,todo_write,tool_output,update_plan,view_image,write_artifact}
+        printf '%s\n' "$done"{analyze_csv,batch,code_context,code_expand,code_impact,code_map,code_refs,execution_environment,fetch_url,file_apply_patch,file_edit,file_glob,file_grep,file_index,file_read,file_write,list_files,propose_memory,python_execution,question,read_file,search_files,shell,task,task_control,todo_write,tool_output,update_plan,view_image,write_artifact}
     end
 end
 
@@ -76,7 +76,7 @@ function __remit_rules # TOOL[:SELECTOR=PATTERN]
     if test -n "$tool"
         printf '%s\n' "$tool"{path,host,url,command,topic,agent,name}=
     else
-        printf '%s\n' analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell todo_write tool_output update_plan view_image write_artifact
+        printf '%s\n' analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact
     end
 end
 
@@ -193,7 +193,7 @@ complete -c remit -n '__remit_in policy explain' -l on-ask -x -a 'deny stop' -d 
 complete -c remit -n '__remit_in policy explain' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'plan: change nothing but the plan. build, default: as the rules say.'
 complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
 complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell todo_write tool_output update_plan view_image write_artifact'
+complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
 complete -c remit -n '__remit_at 1 runs' -a list -d 'List runs, newest first.'
 complete -c remit -n '__remit_at 1 runs' -a show -d 'Show what a run did, what it was refused, and how to go on.'
 complete -c remit -n '__remit_at 1 runs' -s h -l help -d 'Show the help and exit.'

@@ -121,6 +121,7 @@ class ErrorCode(StrEnum):
     BUDGET_SPENT = "budget_spent"
     REPEATED_CALL = "repeated_call"
     UNANSWERED = "unanswered"
+    TASK_FAILED = "task_failed"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"

@@ -9,11 +9,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 
 class _Line(msgspec.Struct, kw_only=True):
+    """agent_id: of the agent that works for the main one and that the line tells of, absent for the main one."""
+
     session_id: str = ""
     uuid: str = ""
+    agent_id: str | UnsetType = UNSET
 
 
 class Init(_Line, kw_only=True, tag_field="type", tag="system"):
@@ -45,16 +49,19 @@ class Init(_Line, kw_only=True, tag_field="type", tag="system"):
 
 class Assistant(_Line, kw_only=True, tag_field="type", tag="assistant"):
     """One finished block of an answer; blocks of one answer share `message.id`. With `parent_tool_use_id`: the
-    calls that this call is made of, as a batch is."""
+    calls that this call is made of, as a batch is, or the answer of the agent that this call started, whose
+    profile and description then stand there too."""
 
     message: dict[str, Any]
     parent_tool_use_id: str | None = None
     timestamp: str = ""
+    subagent_type: str | UnsetType = UNSET
+    task_description: str | UnsetType = UNSET
 
 
 class User(_Line, kw_only=True, tag_field="type", tag="user"):
     """A tool result, or text that the harness put in (`isSynthetic`). `parent_tool_use_id`: the call that this
-    one is a part of."""
+    one is a part of, or that started the agent it is said to."""
 
     message: dict[str, Any]
     parent_tool_use_id: str | None = None
@@ -62,6 +69,8 @@ class User(_Line, kw_only=True, tag_field="type", tag="user"):
     tool_result_meta: list[dict[str, Any]] = msgspec.field(default_factory=list)
     isSynthetic: bool = False
     timestamp: str = ""
+    subagent_type: str | UnsetType = UNSET
+    task_description: str | UnsetType = UNSET
 
 
 class PermissionDenied(_Line, kw_only=True, tag_field="type", tag="system"):
@@ -206,6 +215,66 @@ class TodosUpdated(_Line, kw_only=True, tag_field="type", tag="system"):
     todos: list[dict[str, str]]
 
 
+class TaskStarted(_Line, kw_only=True, tag_field="type", tag="system"):
+    """An agent or a command began that has a life of its own. task_type: `local_agent` or `local_bash`.
+    subagent_type: the profile of an agent."""
+
+    subtype: Literal["task_started"] = "task_started"
+    task_id: str
+    run_id: str
+    tool_use_id: str
+    description: str
+    task_type: Literal["local_agent", "local_bash"]
+    is_backgrounded: bool
+    subagent_type: str | UnsetType = UNSET
+    spawn_depth: int | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+
+
+class TaskProgress(_Line, kw_only=True, tag_field="type", tag="system"):
+    """An agent answered with calls. usage: total_tokens, tool_uses, duration_ms, so far."""
+
+    subtype: Literal["task_progress"] = "task_progress"
+    task_id: str
+    run_id: str
+    tool_use_id: str
+    description: str
+    subagent_type: str
+    usage: dict[str, int]
+    last_tool_name: str
+
+
+class TaskUpdated(_Line, kw_only=True, tag_field="type", tag="system"):
+    """What changed of a task: `status` (completed, failed, killed) with `end_time` in Unix milliseconds, or
+    `is_backgrounded`."""
+
+    subtype: Literal["task_updated"] = "task_updated"
+    task_id: str
+    run_id: str
+    patch: dict[str, Any]
+
+
+class TaskNotification(_Line, kw_only=True, tag_field="type", tag="system"):
+    """A task is over. status: completed, failed, stopped. output_file: where all of what it came to is kept, or "".
+    summary: its beginning. usage: as in TaskProgress, of an agent."""
+
+    subtype: Literal["task_notification"] = "task_notification"
+    task_id: str
+    run_id: str
+    tool_use_id: str
+    status: Literal["completed", "failed", "stopped"]
+    output_file: str
+    summary: str
+    usage: dict[str, int] | UnsetType = UNSET
+
+
+class BackgroundTasks(_Line, kw_only=True, tag_field="type", tag="system"):
+    """The tasks that now run in the background: task_id, task_type, description each."""
+
+    subtype: Literal["background_tasks_changed"] = "background_tasks_changed"
+    tasks: list[dict[str, str]]
+
+
 class CheckFinished(_Line, kw_only=True, tag_field="type", tag="system"):
     """One check of the task's `expect.checks`."""
 
@@ -267,6 +336,8 @@ class Result(_Line, kw_only=True, tag_field="type", tag="result"):
     resets_at: str = ""
     result_index: int = 0
     user_message_uuids: list[str] = msgspec.field(default_factory=list)
+    origin: dict[str, str] | UnsetType = UNSET
+    """What began the prompt where that was no message of the user: its `kind`, `task-notification`."""
 
 
 Event = (
@@ -288,6 +359,11 @@ Event = (
     | ArtifactPublished
     | PlanUpdated
     | TodosUpdated
+    | TaskStarted
+    | TaskProgress
+    | TaskUpdated
+    | TaskNotification
+    | BackgroundTasks
     | CheckFinished
     | Notice
     | Result
@@ -311,6 +387,11 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     ArtifactPublished,
     PlanUpdated,
     TodosUpdated,
+    TaskStarted,
+    TaskProgress,
+    TaskUpdated,
+    TaskNotification,
+    BackgroundTasks,
     CheckFinished,
     Notice,
     Result,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -128,8 +128,9 @@ class ClientWord(msgspec.Struct, frozen=True):
 class Client(Protocol):
     """A program that drives the session and can be asked."""
 
-    async def may_use(self, call: Call, decision: Decision) -> ClientWord:
-        """Whether the call may be made. Never raises: no answer is a refusal that says so."""
+    async def may_use(self, call: Call, decision: Decision, agent_id: str = "") -> ClientWord:
+        """Whether the call may be made. agent_id: of the agent that makes it, "" for the main one. Never raises: no
+        answer is a refusal that says so."""
         ...
 
 
@@ -564,6 +565,56 @@ class Questions(Protocol):
         ...
 
 
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent is asked for. task_id: of one that was asked before, which goes on; mode, profile: "" is as the
+    caller has it, or as that one had it. schema: of its result, None for a text. background: nobody waits."""
+
+    description: str
+    prompt: str = ""
+    task_id: str = ""
+    mode: str = ""
+    profile: str = ""
+    schema: dict[str, Any] | None = None
+    background: bool = False
+
+
+class Agents(Protocol):
+    """The grant for tools that have other agents work."""
+
+    async def delegate(self, order: Order) -> Outcome:
+        """What the agent came to, or that it goes on in the background. Raises Failure (invalid_arguments,
+        not_found)."""
+        ...
+
+
+class Jobs(Protocol):
+    """The grant for tools that deal with work in the background. Raises Failure(not_found) for unknown task ids."""
+
+    def start(self, label: str, description: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """Carry on with the call in the background; the receipt. label: what its id is made of."""
+        ...
+
+    def listing(self, before: str, limit: int) -> dict[str, Any]:
+        """The running jobs, and those that ended, the newest first: at most `limit`, older than `before`."""
+        ...
+
+    def status(self, task_id: str) -> dict[str, Any]: ...
+
+    async def cancel(self, task_id: str) -> dict[str, Any]:
+        """End it, and wait for that."""
+        ...
+
+    def promote(self, task_id: str) -> dict[str, Any]:
+        """Let a job that a call waits for go on in the background. Raises Failure(invalid_arguments)."""
+        ...
+
+
+class Principal(Protocol):
+    """The grant for telling the agent that this one works for."""
+
+    def report(self, title: str, message: str, *, blocked: bool) -> None: ...
+
+
 class ToolContext(Protocol):
     """What a running call holds: its grants, and nothing else. A grant that was not given raises
     Failure(undeclared) when reached for."""
@@ -594,6 +645,12 @@ class ToolContext(Protocol):
     def code(self) -> SourceCode: ...
     @property
     def questions(self) -> Questions: ...
+    @property
+    def agents(self) -> Agents: ...
+    @property
+    def jobs(self) -> Jobs: ...
+    @property
+    def principal(self) -> Principal: ...
 
     def seen(self, path: str) -> str:
         """The mark of a file of the workspace when the model last read or wrote it, or ""."""

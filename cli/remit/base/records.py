@@ -41,7 +41,7 @@ MODE = "mode"
 class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     """A user message. synthetic: put in by the harness, for this `reason` (one of a few words). A prompt begins with
     one that is not, or with a report of background work; those that are `joined` came while another was under way.
-    uuid: the client's own name for it, or ""."""
+    uuid: the client's own name for it, or "". task: of a report, the job it tells the end of, or ""."""
 
     text: str
     synthetic: bool = False
@@ -49,6 +49,7 @@ class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     images: tuple[ImageBlock, ...] = ()
     joined: bool = False
     uuid: str = ""
+    task: str = ""
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
@@ -182,7 +183,8 @@ class CallsPending(msgspec.Struct, frozen=True, tag="calls_pending"):
 
 
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
-    """An amount charged outside of answers and calls: `network_requests` or `artifacts_total_bytes`."""
+    """An amount charged outside of this journal's answers and calls: `network_requests`, `artifacts_total_bytes`, and
+    of agents that work for this one `turns` and `calls`."""
 
     limit: str
     amount: float
@@ -226,6 +228,65 @@ class OutputSubmitted(msgspec.Struct, frozen=True, tag="output_submitted"):
     error: str = ""
 
 
+JobKind = Literal["agent", "shell"]
+JobStatus = Literal["running", "completed", "failed", "cancelled", "interrupted"]
+
+
+class JobStarted(msgspec.Struct, frozen=True, tag="job_started"):
+    """A call began, or took up again, what may outlive it: an agent (its own journal is
+    `tasks/<task_id>/journal.jsonl`) or a command. key, call_id: of the call. profile, mode: of an agent, which keep
+    for good. background: the call does not wait for it. started: Unix seconds."""
+
+    task_id: str
+    kind: JobKind
+    key: str
+    call_id: str
+    description: str
+    started: float
+    background: bool = False
+    mode: str = ""
+    profile: str = ""
+    prompt: str = ""
+    schema: dict[str, Any] | None = None
+
+
+class JobPromoted(msgspec.Struct, frozen=True, tag="job_promoted"):
+    """A job that a call waited for goes on in the background."""
+
+    task_id: str
+
+
+class JobEnded(msgspec.Struct, frozen=True, tag="job_ended"):
+    """What became of a job. text: what the model is shown of it, `output` where it is kept whole. report: whether
+    the model is to hear of it by a message of its own. ended: Unix seconds."""
+
+    task_id: str
+    status: JobStatus
+    text: str
+    ended: float
+    report: bool = False
+    output: Retained | None = None
+
+
+class AgentAnswered(msgspec.Struct, frozen=True, tag="agent_answered"):
+    """What an answer cost that was given to an agent working for this one. Fields as in Answered."""
+
+    task_id: str
+    model: str
+    usage: Usage
+    seconds: float = 0.0
+    cost: Cost | None = None
+    estimated: bool = False
+
+
+class Reported(msgspec.Struct, frozen=True, tag="reported"):
+    """An agent told the one it works for something before its end. blocked: it cannot go on, which ends it."""
+
+    title: str
+    message: str
+    blocked: bool = False
+
+
 class Noted(msgspec.Struct, frozen=True, tag="noted"):
     """Something worth keeping that is not a step: a traceback, a repair, a warning."""
 
@@ -264,6 +325,11 @@ Record = (
     | PlanSet
     | TodosSet
     | OutputSubmitted
+    | JobStarted
+    | JobPromoted
+    | JobEnded
+    | AgentAnswered
+    | Reported
     | Noted
     | PromptEnded
 )

@@ -139,8 +139,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     files: every file read for this spec with its sha256, to say later what changed. memory: accepted
     notes of earlier runs. fallback_models: asked in this order when `model` cannot be. models: each of
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
-    they were given in. python_worker, sandbox, shell_execution: as in the settings. output_filter: whether
-    the model reads what commands printed without what it does not need. mode: the permission mode that it starts in."""
+    they were given in. python_worker, sandbox, and what begins with shell_ or task_: as in the settings.
+    output_filter: whether the model reads what commands printed without what it does not need. mode: the permission
+    mode that it starts in."""
 
     name: str = "run"
     task: str = ""
@@ -166,6 +167,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: Literal["required", "auto", "off"] = "auto"
     output_filter: bool = True
     shell_execution: Literal["sync", "auto", "async"] = "auto"
+    shell_async_threshold_seconds: int = 120
+    task_execution: Literal["sync", "auto", "async"] = "auto"
+    task_max_concurrent: int = 8
     prices: dict[str, Price] = {}
     files: dict[str, str] = {}
     memory: tuple[str, ...] = ()

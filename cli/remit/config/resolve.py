@@ -160,6 +160,9 @@ class _Resolve:
             output_filter=self._settings.output_filter and not flags.no_rtk,
             shell_execution=self._settings.shell_execution,
             mode=_mode(flags.mode or (task.mode if task else "build")),
+            shell_async_threshold_seconds=self._settings.shell_async_threshold_seconds,
+            task_execution=self._settings.task_execution,
+            task_max_concurrent=self._settings.task_max_concurrent,
             prices=self._settings.prices,
             files=self._files,
         )

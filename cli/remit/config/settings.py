@@ -69,6 +69,14 @@ class ShellKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     async_threshold_seconds: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
 
 
+class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[agent]`: task_execution says whether an agent that works for the main one is waited for, or goes on in the
+    background of a run that has one; with auto the model says. task_max_concurrent: how many work at the same time."""
+
+    task_execution: ShellExecution | UnsetType = UNSET
+    task_max_concurrent: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET
+
+
 class CodeKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[code]`: whether what was read of source files is kept for later runs."""
 
@@ -102,6 +110,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     context: ContextKeys = ContextKeys()
     sandbox: SandboxKeys = SandboxKeys()
     shell: ShellKeys = ShellKeys()
+    agent: AgentKeys = AgentKeys()
     code: CodeKeys = CodeKeys()
     client: ClientKeys = ClientKeys()
     prices: dict[str, PriceKeys] = {}
@@ -140,6 +149,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     client_seconds: float = 300.0
     shell_execution: ShellExecution = "auto"
     shell_async_threshold_seconds: int = 120
+    task_execution: ShellExecution = "auto"
+    task_max_concurrent: int = 8
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
@@ -178,6 +189,8 @@ _FIELDS = {
     "client.answer_seconds": "client_seconds",
     "shell.execution": "shell_execution",
     "shell.async_threshold_seconds": "shell_async_threshold_seconds",
+    "agent.task_execution": "task_execution",
+    "agent.task_max_concurrent": "task_max_concurrent",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -251,6 +264,8 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "client.answer_seconds": keys.client.answer_seconds,
         "shell.execution": keys.shell.execution,
         "shell.async_threshold_seconds": keys.shell.async_threshold_seconds,
+        "agent.task_execution": keys.agent.task_execution,
+        "agent.task_max_concurrent": keys.agent.task_max_concurrent,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from remit.base.errors import BudgetSpent
 from remit.base.limits import Limits
 from remit.base.messages import Usage
@@ -29,6 +31,8 @@ class Ledger:
         self.calls = 0
         self.network_requests = 0
         self.artifacts_total_bytes = 0
+        self.elsewhere: Callable[[], int] = lambda: 0
+        """How many calls other agents of the run have open: each of them will count."""
 
     def answer(self, usage: Usage, usd: float | None, *, estimated: bool = False) -> None:
         """Book an answer. usd None: the model has no price. estimated: neither figure is the server's."""
@@ -56,7 +60,7 @@ class Ledger:
 
     def before_call(self, ahead: int) -> None:
         """Raise BudgetSpent when one more call, with `ahead` unsettled ones before it, is over the limit."""
-        self._hold("calls", self.calls + ahead + 1)
+        self._hold("calls", self.calls + self.elsewhere() + ahead + 1)
 
     def before_network_request(self) -> None:
         self._hold("network_requests", self.network_requests + 1)

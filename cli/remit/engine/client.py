@@ -56,6 +56,8 @@ class Client:
         self._asked: dict[str, asyncio.Future[Reply]] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._gone = False
+        self.on_interrupt: Callable[[], None] = lambda: None
+        """What else an interrupt ends."""
 
     def also_serve(self, controls: Mapping[str, Control]) -> None:
         """Serve further requests, by subtype; each gets the request's fields and gives the answer's, or raises
@@ -116,7 +118,7 @@ class Client:
         finally:
             self._asked.pop(request_id, None)
 
-    async def may_use(self, call: Call, decision: Decision) -> ClientWord:
+    async def may_use(self, call: Call, decision: Decision, agent_id: str = "") -> ClientWord:
         """base.ports.Client"""
         fields = {
             "tool_name": call.tool,
@@ -124,6 +126,7 @@ class Client:
             "tool_use_id": call.id,
             "decision_reason": decision.rule.why,
         }
+        fields |= {"agent_id": agent_id} if agent_id else {}
         self.tell_state("requires_action")
         try:
             reply = await self.ask("can_use_tool", fields)
@@ -165,6 +168,7 @@ class Client:
         loop = asyncio.get_running_loop()
         # After the answer: the client hears first that it was understood.
         loop.call_soon(self._run.interrupt, reason)
+        loop.call_soon(self.on_interrupt)
         return {"still_queued": []}
 
 

@@ -11,11 +11,14 @@ import msgspec
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import (
+    Agents,
     Artifacts,
     Edits,
     Files,
     Interpreter,
+    Jobs,
     MachineSurvey,
+    Principal,
     Process,
     Questions,
     RunState,
@@ -42,6 +45,9 @@ class CallContext(msgspec.Struct):
     granted_machine: MachineSurvey | None = None
     granted_code: SourceCode | None = None
     granted_questions: Questions | None = None
+    granted_agents: Agents | None = None
+    granted_jobs: Jobs | None = None
+    granted_principal: Principal | None = None
     marks: MutableMapping[str, str] = msgspec.field(default_factory=dict)
     _cancelled: threading.Event = msgspec.field(default_factory=threading.Event)
 
@@ -84,6 +90,18 @@ class CallContext(msgspec.Struct):
     @property
     def questions(self) -> Questions:
         return self._declared(self.granted_questions, "questions")
+
+    @property
+    def agents(self) -> Agents:
+        return self._declared(self.granted_agents, "agents")
+
+    @property
+    def jobs(self) -> Jobs:
+        return self._declared(self.granted_jobs, "work in the background")
+
+    @property
+    def principal(self) -> Principal:
+        return self._declared(self.granted_principal, "the agent it works for")
 
     def seen(self, path: str) -> str:
         return self.marks.get(path, "")

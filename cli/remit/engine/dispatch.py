@@ -534,6 +534,9 @@ class Dispatch:
                 await other.wait()
             if checked.outcome is not None:
                 return checked.outcome, 0.0
+            if checked.tool is not None and Effect.AGENT in checked.tool.effects:
+                # Agents have a limit of their own, and would keep other calls waiting for long.
+                return await self._run(checked)
             async with self._slots:
                 return await self._run(checked)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -35,6 +35,8 @@ class Inbox:
         self._waiting: deque[UserSaid] = deque()
         self._changed = asyncio.Event()
         self._closed = False
+        self.expects: Callable[[], bool] = lambda: False
+        """Whether work goes on that will write: then a closed inbox is not the end."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -53,6 +55,10 @@ class Inbox:
         self._closed = True
         self._changed.set()
 
+    def stir(self) -> None:
+        """What is expected may have changed."""
+        self._changed.set()
+
     def take(self) -> Sequence[UserSaid]:
         joined = [msgspec.structs.replace(said, joined=True) for said in self._waiting]
         self._waiting.clear()
@@ -61,7 +67,7 @@ class Inbox:
     async def next(self) -> UserSaid | None:
         """The next prompt; None once there will be none."""
         while not self._waiting:
-            if self._closed:
+            if self._closed and not self.expects():
                 return None
             self._changed.clear()
             await self._changed.wait()

@@ -134,6 +134,8 @@ def untold(records: Sequence[Record], log: Sequence[Mapping[str, Any]], timestam
     A record is written before its event is told, so that only the last ones can be missing; what is
     told before its record (blocks of an answer, refusals) is told again when the step is taken again.
     """
+    # What agents said is in journals of their own.
+    log = [event for event in log if not event.get("agent_id")]
     told = Counter(_mark(event) for event in log)
     ids: dict[str, str] = {}
     for record in records:

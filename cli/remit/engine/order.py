@@ -13,7 +13,8 @@ QUIET_EFFECTS = frozenset({Effect.NONE, Effect.READ, Effect.STATE})
 """Effects that leave the world as it was: running such a call twice needs no proof on disk."""
 
 FILES = frozenset({"path", "tree", "command"})
-"""Kinds that overlap one another: a command may touch any file. All others are alone by their name."""
+"""Kinds that overlap one another: a command may touch any file. All others are alone by their name, but for agents,
+which never wait for one another."""
 
 
 class _Turnstile(msgspec.Struct):
@@ -51,7 +52,7 @@ class Order:
         waits: list[asyncio.Event] = []
         named: dict[tuple[str, str], bool] = {}
         for each in resources:
-            if each.kind not in FILES:
+            if each.kind not in FILES and each.kind != "agent":
                 name = (each.kind, each.name)
                 named[name] = named.get(name, False) or _writes(each)
         for key, writes in named.items():

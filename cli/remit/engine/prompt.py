@@ -35,6 +35,19 @@ def system_prompt(spec: RunSpec, tool_names: Iterable[str], hosts: Collection[st
     return f"{text}\n\n{spec.system}" if spec.system else text
 
 
+AGENT_RULES = """\
+You work for another agent, which gave you one task: the first message. It sees nothing of what you do but your final \
+answer, so put into that all it needs, and nothing else. Stay within the task, and leave other files alone."""
+"""For agents that work for another one, before the user's own words."""
+
+PLAN_RULE = "You are in plan mode: you can read, and change nothing."
+
+
+def agent_system(spec: RunSpec, mode: str) -> str:
+    """The user's own words for such an agent."""
+    return "\n\n".join(part for part in (AGENT_RULES, PLAN_RULE if mode == "plan" else "", spec.system) if part)
+
+
 COMPACT_PROMPT = """\
 The conversation so far is about to be replaced by your summary of it, because it gets too long. Write the summary \
 now: call no tool, answer with text only. Whoever reads it has nothing else, and goes on with the task from there. \

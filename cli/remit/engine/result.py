@@ -98,6 +98,7 @@ def build_result(
         resets_at=error.reset_at if isinstance(error, ProviderBusy) else "",
         result_index=index,
         user_message_uuids=list(state.said),
+        origin={"kind": state.origin} if state.origin else msgspec.UNSET,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -62,7 +62,13 @@ class Run:
         self.mail: Mail = NoMail()
         """What comes in while a prompt is under way."""
         self.results = 0
+        self.error: RemitError | None = None
+        """How the last prompt ended, None: done."""
         self.on_stop: Callable[[], None] = lambda: None
+        self.halt: Callable[[], Awaitable[None]] = _nothing
+        """Ends what has a life of its own beside the prompt."""
+        self.opening: Callable[[], None] = lambda: None
+        """What else is to be done when a prompt begins."""
         self._began = recorder.clock.monotonic()
         self._before = recorder.state.elapsed - recorder.state.began.elapsed
         self._task: asyncio.Task[None] | None = None
@@ -83,6 +89,11 @@ class Run:
         self._interrupt = reason
         self._task.cancel()
         return True
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a prompt is being carried out."""
+        return self._task is not None and not self._task.done()
 
     @property
     def unfinished(self) -> bool:
@@ -119,12 +130,16 @@ class Run:
             self._began, self._before, self._interrupt = self._recorder.clock.monotonic(), 0.0, None
         self._task = asyncio.create_task(self._work(said))
         error = await self._outcome(self._task)
+        if self._stop is not None or self._interrupt is not None:
+            await self.halt()
         if isinstance(error, Stopped) and error.kind == INTERRUPTED:
             self._settle_rest()
-        return self._end(self._verified(error))
+        self.error = self._verified(error)
+        return self._end(self.error)
 
     async def close(self) -> None:
-        """Let go of the providers."""
+        """End what is still going on, and let go of the providers."""
+        await self.halt()
         for provider in self._providers:
             await provider.close()
 
@@ -164,7 +179,7 @@ class Run:
 
     def _hold_recording(self) -> None:
         """A run that ends before its recording does is not the recorded one."""
-        left = max(provider.unplayed if isinstance(provider, Recorded) else 0 for provider in self._providers)
+        left = max((each.unplayed for each in self._providers if isinstance(each, Recorded)), default=0)
         if left:
             what = f"the run ended with {left} recorded answer(s) not asked for"
             raise ProviderFault(what, hint="the task or its files changed since the recording", kind="replay")
@@ -177,6 +192,7 @@ class Run:
         recorder.emit(self._init)
         while self._notices:
             recorder.emit(self._notices.pop(0))
+        self.opening()
         if said is not None:
             await self._hear(said)
         elif not state.user_turns:
@@ -213,7 +229,10 @@ class Run:
     async def _hear(self, said: UserSaid) -> None:
         """Take a message of the user in, with what hooks have to say of it. Raises Refused when one withholds it."""
         hooks, recorder = self._dispatch.hooks, self._recorder
-        if not hooks or said.synthetic:
+        if said.synthetic:
+            recorder.say(said)
+            return
+        if not hooks:
             recorder.record(said)
             return
         word = await hooks.on_prompt(said.text)
@@ -255,11 +274,18 @@ class Run:
             if tool is not None and tool.repeatable:
                 self._recorder.emit(Notice(kind="repair", text=f"{call.tool} ({key}) was interrupted and runs again"))
                 continue
-            message = f"{call.tool} was interrupted; whether it took effect is unknown"
+            message = f"{call.tool} was interrupted; whether it took effect is unknown{self._job_of(key)}"
             outcome: Outcome = err(ErrorCode.INTERRUPTED, message)
             self._recorder.emit(Notice(kind="repair", text=f"{key}: {message}"))
             settled = CallSettled(key, call.id, call.tool, outcome, outcome.for_model(), parent=call.parent)
             self._recorder.settle(settled, sync=True)
+
+    def _job_of(self, key: str) -> str:
+        """How an agent that an interrupted call had started is taken up again."""
+        job = next((job for job in self._recorder.state.jobs.values() if job.key == key), None)
+        if job is None or job.kind != "agent":
+            return ""
+        return f"; what the agent did until then is kept: task_id {job.task_id}, mode {job.mode}"
 
     def _settle_rest(self) -> None:
         """Calls that are left when a prompt is given up: none of them runs later."""
@@ -267,7 +293,7 @@ class Run:
             call = opened.call
             what = "was interrupted; whether it took effect is unknown" if opened.started else "was not run"
             code = ErrorCode.INTERRUPTED if opened.started else ErrorCode.CANCELLED
-            outcome: Outcome = err(code, f"{call.tool} {what}: the prompt was interrupted")
+            outcome: Outcome = err(code, f"{call.tool} {what}: the prompt was interrupted{self._job_of(call.key)}")
             settled = CallSettled(call.key, call.id, call.tool, outcome, outcome.for_model(), parent=call.parent)
             self._recorder.settle(settled, sync=True)
 
@@ -336,3 +362,7 @@ class Run:
 
     def _ended(self, result: Result) -> PromptEnded:
         return PromptEnded(result.verdict, result.exit_code, result.resumable, msgspec.to_builtins(result))
+
+
+async def _nothing() -> None:
+    """There is nothing to end."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from remit.base.calls import Call, Outcome
+from remit.base.calls import Call, Outcome, Retained
 from remit.base.clipping import again, where_kept
 from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
@@ -18,6 +18,7 @@ from remit.base.messages import Cost, ImageBlock, Message, ResultBlock, TextBloc
 from remit.base.records import (
     MODE,
     REPORT,
+    AgentAnswered,
     Answered,
     ArtifactWritten,
     CallChanged,
@@ -27,6 +28,11 @@ from remit.base.records import (
     CallsPending,
     CallStarted,
     Compacted,
+    JobEnded,
+    JobKind,
+    JobPromoted,
+    JobStarted,
+    JobStatus,
     Noted,
     OutputSubmitted,
     PlanSet,
@@ -34,6 +40,7 @@ from remit.base.records import (
     Pruned,
     Reached,
     Record,
+    Reported,
     RulesChanged,
     RunResumed,
     RunStarted,
@@ -74,6 +81,29 @@ class OpenCall(msgspec.Struct):
     parts: dict[str, OpenCall] = msgspec.field(default_factory=dict)
 
 
+class JobFacts(msgspec.Struct):
+    """What has a life of its own, as the journal knows it. key, call_id: of the call that began it. started, ended:
+    Unix seconds. report: a message about its end is due. tokens, answers: of an agent, over all its life."""
+
+    task_id: str
+    kind: JobKind
+    key: str
+    call_id: str
+    description: str
+    started: float
+    background: bool = False
+    mode: str = ""
+    profile: str = ""
+    schema: dict[str, Any] | None = None
+    status: JobStatus = "running"
+    text: str = ""
+    ended: float | None = None
+    report: bool = False
+    output: Retained | None = None
+    tokens: int = 0
+    answers: int = 0
+
+
 MAX_PROMPTS = 8
 """Prompts that a summary of the transcript repeats: the first, and the last ones."""
 
@@ -84,11 +114,10 @@ class State:
     Of the prompt under way are: final_text, stop, plan of checks, output, denials, counts, pending, ended, nags,
     repeats, and what is measured from `began`. The rest is the whole session's."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
         self.messages: list[Message] = []
-        self.turn: int = 0
-        self.elapsed: float = 0.0
-        self.api_seconds: float = 0.0
+        self.turn = self.user_turns = 0
+        self.elapsed = self.api_seconds = 0.0
         self.open: dict[str, OpenCall] = {}
         self.call_ids: set[str] = set()
         self.checks_begun: set[str] = set()
@@ -106,24 +135,22 @@ class State:
         self.model_usage: dict[str, ModelUsage] = {}
         self.pending: CallsPending | None = None
         self.ended: PromptEnded | None = None
-        self.user_turns: int = 0
         self.nags: Counter[str] = Counter()
         self.limits = limits
         self.rules: RulesChanged | None = None
         """The rule set that holds, None for the first one."""
         self.mode = self.told_mode = "default"
         """What holds, and what the model was told of last."""
-        self.ledger = Ledger(limits)
+        self.ledger = ledger or Ledger(limits)
         self.estimated = False
         self.began = Before()
         self.said: list[str] = []
         """Names that the client gave to the messages of this prompt."""
         self.prompts: list[str] = []
         self.pictures: list[ImageBlock] = []
-        self.measured = 0
-        """Tokens of the transcript as the last answer's usage tells them; 0: not told."""
-        self.measured_at = 0
-        """How many messages that covers."""
+        self.measured = self.measured_at = 0
+        """Tokens of the transcript as the last answer's usage tells them, and how many messages that covers; 0: not
+        told."""
         self.history: deque[Round] = deque(maxlen=HISTORY)
         self.outputs: dict[str, tuple[str, ...]] = {}
         """By id of the call, the handles of its result, or of its parts, where they are kept whole."""
@@ -131,7 +158,11 @@ class State:
         """By file, the state in which the model last read or wrote it."""
         self.repeats = 0
         """Turns in a row whose calls were all refused as repetitions."""
-        self._repeated_in = 0
+        self.jobs: dict[str, JobFacts] = {}
+        """By task id, whatever was started that has a life of its own, in order of their starts."""
+        self.origin = self.blocked = ""
+        """What began the prompt, where that was no message of the user; why an agent said that it cannot go on."""
+        self._agents_turns = self._repeated_in = 0
         self._cut = False
         self._calls: dict[str, Call] = {}
         self._results: dict[str, ResultBlock] = {}
@@ -165,6 +196,9 @@ class State:
     def _(self, record: UserSaid) -> None:
         if not record.joined and (not record.synthetic or record.reason == REPORT):
             self._begin_prompt()
+            self.origin = "task-notification" if record.synthetic else ""
+        if record.task in self.jobs:
+            self.jobs[record.task].report = False
         if record.synthetic:
             self.nags[record.reason] += 1
             self.told_mode = self.mode if record.reason == MODE else self.told_mode
@@ -179,7 +213,7 @@ class State:
     def _(self, record: TurnStarted) -> None:
         self.turn = record.turn
         self.elapsed = record.elapsed
-        self.ledger.turns = record.turn - self.began.turn
+        self.ledger.turns = record.turn - self.began.turn + self._agents_turns
 
     @apply.register(Answered)
     def _(self, record: Answered) -> None:
@@ -275,7 +309,7 @@ class State:
         if opened is None:
             self.checks_done[record.key] = record.outcome
             return
-        self.ledger.calls += not _never_ran(opened, record.outcome)
+        self.ledger.calls += self.counts_call(record)
         if record.output is not None:
             shown_in = record.parent or record.id
             known = self.outputs.get(shown_in, ())
@@ -300,6 +334,7 @@ class State:
 
     @apply.register(Spent)
     def _(self, record: Spent) -> None:
+        self._agents_turns += int(record.amount) if record.limit == "turns" else 0
         setattr(self.ledger, record.limit, getattr(self.ledger, record.limit) + record.amount)
 
     @apply.register(Reached)
@@ -323,6 +358,47 @@ class State:
         self.output_attempts += not record.valid
         if record.valid or self.output is None or not self.output.valid:
             self.output = record
+
+    @apply.register(JobStarted)
+    def _(self, record: JobStarted) -> None:
+        known = self.jobs.pop(record.task_id, None)
+        self.jobs[record.task_id] = JobFacts(
+            record.task_id,
+            record.kind,
+            record.key,
+            record.call_id,
+            record.description,
+            record.started,
+            background=record.background,
+            mode=record.mode,
+            profile=record.profile,
+            schema=record.schema,
+            tokens=known.tokens if known else 0,
+            answers=known.answers if known else 0,
+        )
+
+    @apply.register(JobPromoted)
+    def _(self, record: JobPromoted) -> None:
+        self.jobs[record.task_id].background = True
+
+    @apply.register(JobEnded)
+    def _(self, record: JobEnded) -> None:
+        job = self.jobs[record.task_id]
+        job.status, job.text, job.ended = record.status, record.text, record.ended
+        job.report, job.output = record.report, record.output
+
+    @apply.register(AgentAnswered)
+    def _(self, record: AgentAnswered) -> None:
+        self._spend(record)
+        job = self.jobs.get(record.task_id)
+        if job is not None:
+            job.tokens += record.usage.total()
+            job.answers += 1
+
+    @apply.register(Reported)
+    def _(self, record: Reported) -> None:
+        if record.blocked:
+            self.blocked = record.message
 
     @apply.register(Noted)
     def _(self, record: Noted) -> None:
@@ -349,6 +425,11 @@ class State:
             yield from (part for part in opened.parts.values() if part.settled is None)
             yield opened
 
+    def counts_call(self, settled: CallSettled) -> bool:
+        """Whether this end of an open call counts against the limit of calls."""
+        opened = self.opened(settled.key)
+        return opened is not None and not _never_ran(opened, settled.outcome)
+
     def approved(self, key: str) -> str:
         """The approval (`file:line`) by which this open call was allowed before, or ""."""
         opened = self.opened(key)
@@ -363,9 +444,9 @@ class State:
         if not self.user_turns:
             return
         self.began = Before(self.turn, self.elapsed, self.api_seconds, self.usage)
-        self.ledger.turns = 0
+        self.ledger.turns = self._agents_turns = 0
         self.ended = self.pending = self.stop = self.output = None
-        self.final_text, self._cut = "", False
+        self.final_text, self.blocked, self._cut = "", "", False
         self.output_attempts = self.repeats = 0
         self.said, self.pictures = [], []
         for book in (self.denials, self.counts, self.nags, self.checks_done):
@@ -416,9 +497,12 @@ class State:
 
     def _book(self, record: Answered | Compacted | Unanswered) -> None:
         """Tokens and money, whatever the model was asked for."""
-        usage, cost = record.usage, record.cost
         self.api_seconds += record.seconds
-        self.usage = self.usage + usage
+        self.usage = self.usage + record.usage
+        self._spend(record)
+
+    def _spend(self, record: Answered | Compacted | Unanswered | AgentAnswered) -> None:
+        usage, cost = record.usage, record.cost
         self.ledger.answer(usage, None if cost is None else cost.total(), estimated=record.estimated)
         self.estimated = self.estimated or record.estimated
         entry = self.model_usage.setdefault(record.model, ModelUsage())

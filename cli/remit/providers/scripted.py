@@ -7,7 +7,7 @@ taken up by another process goes on at the right one.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -141,6 +141,13 @@ class ScriptPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: Annotated[_Seconds, msgspec.Meta(description="US dollars per million tokens written.")]
 
 
+class ScriptAgent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answers to agents that the run sends (tool `task`), known by what they are asked."""
+
+    when: Annotated[str, msgspec.Meta(min_length=1, description="Text that their first message holds.")]
+    turns: Annotated[tuple[ScriptTurn, ...], msgspec.Meta(min_length=1, description="The answers, in their order.")]
+
+
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A script file."""
 
@@ -150,6 +157,18 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: Annotated[
         ScriptPrice | None, msgspec.Meta(description="What it costs, so that a limit in money can be tried.")
     ] = None
+    agents: Annotated[
+        tuple[ScriptAgent, ...],
+        msgspec.Meta(
+            description="Answers to agents that the run sends, instead of `turns`: the first entry that fits counts."
+        ),
+    ] = ()
+
+    def sections(self) -> Iterator[tuple[tuple[str | int, ...], str, tuple[ScriptTurn, ...]]]:
+        """Where the turns stand in the file, the text that they are for, and the turns; those of agents first."""
+        for index, agent in enumerate(self.agents):
+            yield ("agents", index), agent.when, agent.turns
+        yield (), "", self.turns
 
 
 def read_script(source: str | Document) -> tuple[Script, Document]:
@@ -157,15 +176,20 @@ def read_script(source: str | Document) -> tuple[Script, Document]:
     document = load.read(source) if isinstance(source, str) else source
     script, faults = load.convert(document, Script)
     if script is not None:
-        faults = [fault for index, turn in enumerate(script.turns) for fault in _contradictions(turn, index, document)]
+        faults = [
+            fault
+            for place, _, turns in script.sections()
+            for index, turn in enumerate(turns)
+            for fault in _contradictions(turn, index, document, place)
+        ]
     if script is None or faults:
         raise Faults(faults)
     return script, document
 
 
-def _contradictions(turn: ScriptTurn, index: int, document: Document) -> list[Fault]:
+def _contradictions(turn: ScriptTurn, index: int, document: Document, place: tuple[str | int, ...]) -> list[Fault]:
     """What is well-formed and cannot be meant."""
-    at = ("turns", index)
+    at = (*place, "turns", index)
     faults = [
         Fault(f"turn {index + 1}, call {number + 1}: `arguments` and `raw` exclude one another",
               document.where(*at, "calls", number))
@@ -196,14 +220,41 @@ class ScriptedProvider:
         script, self._document = read_script(source)
         self.model = script.model
         self.price = None if script.price is None else Price(script.price.input, script.price.output)
-        self._timing = timing or Timing()
-        # Where a turn is repeated, its place in the file stays the one people have to look at.
-        self._slots = [(index, turn) for index, turn in enumerate(script.turns) for _ in range(turn.repeat)]
-        self._failed: set[int] = set()
+        timing = timing or Timing()
+        self._sections = [_Section(*each, self._document, timing) for each in script.sections()]
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         """Raises ProviderFault(script) when the transcript is not what the script expects, or goes on
         after the script's end."""
+        first = next((message.text() for message in request.messages if message.role == "user"), "")
+        section = next(each for each in self._sections if each.when in first)
+        async for part in section.stream(request):
+            yield part
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class _Section:
+    """Turns for one conversation, or for all whose first message holds `when`. place: where they stand in the file."""
+
+    def __init__(
+        self,
+        place: tuple[str | int, ...],
+        when: str,
+        turns: Sequence[ScriptTurn],
+        document: Document,
+        timing: Timing,
+    ) -> None:
+        self.when = when
+        self._place = place
+        self._document = document
+        self._timing = timing
+        # Where a turn is repeated, its place in the file stays the one people have to look at.
+        self._slots = [(index, turn) for index, turn in enumerate(turns) for _ in range(turn.repeat)]
+        self._failed: set[int] = set()
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
         answers = [index for index, message in enumerate(request.messages) if message.role == "assistant"]
         due, last = self._position(request.messages, answers)
         if last is not None:
@@ -222,9 +273,6 @@ class ScriptedProvider:
             raise turn.error.fault()
         for part in _parts(turn, len(answers) + 1):
             yield part
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
     # -- which turn --------------------------------------------------------------------------------
 
@@ -280,7 +328,7 @@ class ScriptedProvider:
 
     def _fault(self, what: str, slot: int, *keys: str | int, hint: str = "") -> ProviderFault:
         index = self._slots[slot][0]
-        where = self._document.where("turns", index, *keys)
+        where = self._document.where(*self._place, "turns", index, *keys)
         hint = hint or "if the change is meant, change the script; if not, look at the task's input"
         return ProviderFault(f"script turn {index + 1}: {what}", where=where, hint=hint, kind="script")
 

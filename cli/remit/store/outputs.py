@@ -16,7 +16,7 @@ from remit.base.calls import Retained
 from remit.base.clipping import line_count
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB
-from remit.base.records import CallSettled, Record
+from remit.base.records import CallSettled, JobEnded, Record
 from remit.base.text import clip, shorten
 from remit.store.durable import DIRECTORY, replace_file, telling
 
@@ -50,7 +50,7 @@ class OutputStore:
     def rebuild(self, records: Iterable[Record]) -> None:
         """Take up what the journal says."""
         for record in records:
-            if isinstance(record, CallSettled) and record.output is not None:
+            if isinstance(record, CallSettled | JobEnded) and record.output is not None:
                 self._take(record.output)
 
     def held(self) -> tuple[Retained, ...]:

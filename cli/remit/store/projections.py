@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -55,24 +55,30 @@ class DecisionLog:
         """Raises EnvironmentFault."""
         self._file = LineFile(path)
 
-    def __call__(self, record: Record) -> None:
-        """Hear of a record that was journaled. Raises EnvironmentFault."""
+    def __call__(self, record: Record, agent: str = "") -> None:
+        """Hear of a record that was journaled. agent: whose journal it went into, "" for the run's own. Raises
+        EnvironmentFault."""
         if isinstance(record, CallChecked):
-            self._file.append(decision_line(record))
+            self._file.append(decision_line(record, agent))
 
-    def rebuild(self, records: Iterable[Record]) -> None:
-        """Make the file anew from the journal. Raises EnvironmentFault."""
-        self._file.rewrite(decision_line(record) for record in records if isinstance(record, CallChecked))
+    def rebuild(self, records: Iterable[Record], agents: Mapping[str, Iterable[Record]] = {}) -> None:
+        """Make the file anew from the journal, and those of agents by their task ids. Raises EnvironmentFault."""
+        self._file.rewrite(
+            decision_line(record, agent)
+            for agent, journal in [("", records), *agents.items()]
+            for record in journal
+            if isinstance(record, CallChecked)
+        )
 
     def close(self) -> None:
         self._file.close()
 
 
-def decision_line(record: CallChecked) -> bytes:
+def decision_line(record: CallChecked, agent: str = "") -> bytes:
     """One decision as JSON: call, id, tool, allowed, decide, rule{source, where, why}, resource,
-    resources, approval."""
+    resources, approval, and the agent where it is not the main one's."""
     decision = record.decision
-    line = {
+    line: dict[str, object] = {
         "call": record.key,
         "id": record.id,
         "tool": record.tool,
@@ -83,6 +89,7 @@ def decision_line(record: CallChecked) -> bytes:
         "resources": record.resources,
         "approval": record.approval,
     }
+    line |= {"agent": agent} if agent else {}
     try:
         return msgspec.json.encode(line)
     except UnicodeEncodeError:

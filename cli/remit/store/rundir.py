@@ -29,7 +29,7 @@ JOURNAL_FILE = "journal.jsonl"
 LOCK_FILE = "lock"
 EARLIER = "earlier"
 # What a run puts into its directory, `run.json` aside.
-PARTS = (JOURNAL_FILE, "events.jsonl", "decisions.jsonl", "artifacts.json", "calls", "outputs", "artifacts")
+PARTS = (JOURNAL_FILE, "events.jsonl", "decisions.jsonl", "artifacts.json", "calls", "outputs", "tasks", "artifacts")
 
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _MARK = b"remit "

@@ -18,6 +18,7 @@ from remit.base.events import (
     ApprovalUsed,
     ArtifactPublished,
     Assistant,
+    BackgroundTasks,
     CheckFinished,
     CompactBoundary,
     ControlCancel,
@@ -34,6 +35,10 @@ from remit.base.events import (
     Result,
     SessionState,
     Status,
+    TaskNotification,
+    TaskProgress,
+    TaskStarted,
+    TaskUpdated,
     TodosUpdated,
     User,
 )
@@ -82,6 +87,11 @@ class Human:
             ArtifactPublished: self._artifact,
             PlanUpdated: self._plan,
             TodosUpdated: self._todos,
+            TaskStarted: self._task,
+            TaskNotification: self._task_over,
+            TaskProgress: _nothing,
+            TaskUpdated: _nothing,
+            BackgroundTasks: _nothing,
             CheckFinished: self._check,
             Notice: self._notice,
             Result: self._result,
@@ -189,6 +199,13 @@ class Human:
         yield self._style(
             "faint", _line(f"  todos: {done} of {len(event.todos)} done" + (f"; now: {now}" if now else ""))
         )
+
+    def _task(self, event: TaskStarted) -> Iterator[str]:
+        where = " in the background" if event.is_backgrounded else ""
+        yield self._style("faint", _line(f"  {event.task_id} begins{where}: {event.description}"))
+
+    def _task_over(self, event: TaskNotification) -> Iterator[str]:
+        yield self._style("faint", _line(f"  {event.task_id} {event.status}"))
 
     def _check(self, event: CheckFinished) -> Iterator[str]:
         if event.ok:

@@ -35,7 +35,10 @@ def _demanding(name: str, definition: dict[str, Any]) -> dict[str, Any]:
     kind = _BY_NAME.get(name)
     if kind is None:
         return definition
+    # Those that only some lines have.
+    absent = {field.encode_name for field in msgspec.structs.fields(kind) if field.default is msgspec.UNSET}
+    absent |= LEFT_OUT.get(kind, {}).keys()
     return {
         **definition,
-        "required": [field for field in definition["properties"] if field not in LEFT_OUT.get(kind, {})],
+        "required": [field for field in definition["properties"] if field not in absent],
     }

@@ -18,7 +18,7 @@ from remit.base.ports import ToolContext, World
 from remit.base.records import CallSettled
 from remit.base.resources import Effect, Resource
 
-Hand = Literal["person", "python", "machine", "pictures", "code", "outline"]
+Hand = Literal["person", "python", "machine", "pictures", "code", "outline", "agents", "jobs", "principal"]
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -63,6 +63,7 @@ class Effects(Mapping[str, frozenset[Effect]]):
 HARNESS_EFFECTS = {
     "structured_output": frozenset({Effect.STATE}),
     "check": frozenset({Effect.EXECUTE}),
+    "report_to_parent": frozenset({Effect.STATE}),
 }
 
 

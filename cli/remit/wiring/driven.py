@@ -12,6 +12,9 @@ from remit.base.events import Notice, Result
 from remit.base.records import UserSaid
 from remit.engine.client import Client, Control
 from remit.engine.inbox import Inbox
+from remit.engine.job_desk import controls
+from remit.engine.jobs import Jobs
+from remit.engine.run import Run
 from remit.engine.session import Session
 from remit.stream.inbound import Asked, Line, LineReader, Replied, Said, Unreadable, Withdrawn
 from remit.wiring.ready import ReadyRun
@@ -29,15 +32,19 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 
 async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Manner) -> int:
     """Serve the client behind `fd` to its end; the exit code."""
-    inbox = Inbox()
+    jobs = ready.jobs
+    inbox = Inbox() if jobs is None else jobs.inbox
     client = Client(ready.run, inbox, ready.recorder, new_id, answer_seconds=manner.answer_seconds)
     client.also_serve(ready.ruling.controls())
+    if jobs is not None:
+        client.also_serve(controls(jobs))
+        client.on_interrupt = Interrupted(ready.run, jobs, client)
     client.also_serve(manner.controls(client))
     ready.dispatch.client = client
 
     def ended(result: Result) -> None:
         ready.leave_status(result)
-        if not len(inbox):
+        if not len(inbox) and not (jobs is not None and jobs.active()):
             client.tell_state("idle")
 
     session = Session(
@@ -54,6 +61,25 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
     finally:
         listening.cancel()
     return _exit_code(ready, last)
+
+
+class Interrupted:
+    """Ends what goes on in the background when the client interrupts."""
+
+    def __init__(self, run: Run, jobs: Jobs, client: Client) -> None:
+        self._run = run
+        self._jobs = jobs
+        self._client = client
+        self._halting: asyncio.Task[None] | None = None
+
+    def __call__(self) -> None:
+        if self._jobs.active():
+            self._halting = asyncio.create_task(self._halt())
+
+    async def _halt(self) -> None:
+        await self._jobs.halt()
+        if not self._run.under_way:
+            self._client.tell_state("idle")
 
 
 def _exit_code(ready: ReadyRun, last: Result | None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -66,7 +67,7 @@ class Hands:
         self._spec = spec
         self._settings = settings
         self._directory = directory
-        self._policy = policy
+        self._ruled = [policy]
         self._root = root
         self._recorder = recorder
         self._ports = ports
@@ -74,6 +75,11 @@ class Hands:
         self._sandbox = sandbox
         self._hosts = hosts
         self._questions = questions
+        self._whole = self
+        self._prefix = ""
+        self.delegation: Any = None
+        """A `wiring.agents.Delegation`, where the run has agents or a background."""
+        self._principal: Any = None
         self._web: Any = None
         self._python: Any = None
         self._source: Any = None
@@ -88,10 +94,27 @@ class Hands:
 
     def rule(self, policy: Policy) -> None:
         """Calls from here on are granted by other rules."""
-        self._policy = policy
+        self._ruled[0] = policy
+
+    @property
+    def _policy(self) -> Policy:
+        return self._ruled[0]
+
+    def for_agent(
+        self, spec: RunSpec, policy: Policy | None, recorder: Recorder, task_id: str, principal: Any
+    ) -> Hands:
+        """Those of an agent that works for this one: artifacts and kept results are the same. policy None: and the
+        rules too, also when they change."""
+        hands = copy(self)
+        hands._spec, hands._recorder = spec, recorder
+        hands._ruled = self._ruled if policy is None else [policy]
+        hands._marks = ChainMap({}, recorder.state.stamps)
+        hands._prefix, hands._principal = f"{task_id}.", principal
+        hands._questions = hands.delegation = None
+        return hands
 
     def context(self, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> CallContext:
-        self._call_ids[call.key] = call.id
+        self._call_ids[self._prefix + call.key] = call.id
         kinds = {resource.kind for resource in resources}
         context = CallContext(call.key, tool.name, marks=self._marks)
         if kinds & {"path", "tree"} and self._root is not None:
@@ -101,7 +124,7 @@ class Hands:
             context.granted_web = self._fetch(tool, resources, approved)
         if "artifact" in kinds:
             names = {resource.name for resource in resources if resource.kind == "artifact"}
-            context.granted_artifacts = self.artifacts.grant(call.key, names)
+            context.granted_artifacts = self.artifacts.grant(self._prefix + call.key, names)
         if "state" in kinds:
             context.granted_state = StateGrant(self, call.key)
         if "command" in kinds:
@@ -112,6 +135,12 @@ class Hands:
             context.granted_code = self._code(context)
         if "person" in tool.hands and self._questions is not None:
             context.granted_questions = ToldQuestions(self._questions, self._recorder, call.key)
+        if "agents" in tool.hands and self.delegation is not None:
+            context.granted_agents = self.delegation.agents_grant(call, tool)
+        if "jobs" in tool.hands and self.delegation is not None:
+            context.granted_jobs = self.delegation.jobs_grant(call, tool)
+        if "principal" in tool.hands:
+            context.granted_principal = self._principal
         if "machine" in tool.hands:
             context.granted_machine = self._machine(tool, approved)
         return context
@@ -136,9 +165,9 @@ class Hands:
     def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.net.client import WebClient, WebGrant
 
-        if self._web is None:
+        if self._whole._web is None:
             make = self._ports.web_client or WebClient
-            self._web = make(allowed_ports=self._spec.fetch_allowed_ports)
+            self._whole._web = make(allowed_ports=self._spec.fetch_allowed_ports)
 
         policy = self._policy
 
@@ -146,7 +175,7 @@ class Hands:
             hop = Resource("url", url, Effect.NETWORK)
             return policy.entry_allowed(tool.name, Effect.NETWORK, hop, approved)
 
-        return WebGrant(self._web, resources, self._recorder.charge_network_request, may_follow)
+        return WebGrant(self._whole._web, resources, self._recorder.charge_network_request, may_follow)
 
     def _process(self, call: Call, tool: Tool, resources: Sequence[Resource]) -> Any:
         from remit.workspace.process import ProcessGrant
@@ -192,22 +221,22 @@ class Hands:
     def _interpreter(self) -> Any:
         from remit.workspace.monty import MontyInterpreter, find_worker
 
-        if self._python is None:
-            self._python = MontyInterpreter(find_worker(self._spec.python_worker))
-        return self._python
+        if self._whole._python is None:
+            self._whole._python = MontyInterpreter(find_worker(self._spec.python_worker))
+        return self._whole._python
 
     def _code(self, context: CallContext) -> Any:
         from remit.store.facts import KeptFacts
         from remit.wiring.source import Source, SourceGrant
 
-        if self._source is None:
-            self._source = Source(KeptFacts(self._settings.facts_dir))
-        return SourceGrant(self._source, context.granted_files, context.check_cancelled)
+        if self._whole._source is None:
+            self._whole._source = Source(KeptFacts(self._settings.facts_dir))
+        return SourceGrant(self._whole._source, context.granted_files, context.check_cancelled)
 
     def close(self) -> None:
         """End what was started for the grants."""
-        if self._source is not None:
-            self._source.close()
+        if self._whole._source is not None:
+            self._whole._source.close()
 
     def _machine(self, tool: Tool, approved: RuleRef | None) -> Any:
         from remit.workspace.environment import PROBES, QUIET_VARIABLES, MachineGrant, trusted_path

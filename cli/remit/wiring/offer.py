@@ -25,6 +25,7 @@ from remit.tools.contract import Tool
 from remit.tools.files._editor import EDITORS, editor_for
 
 OUTPUT_TOOL = "tool_output"
+CONTROL_TOOL = "task_control"
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -72,14 +73,16 @@ def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, *, cl
     for name in _wanted(spec):
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
-        missing = _missing(tool, spec, approvals)
+        missing = _no_background(name, spec, client) or _missing(tool, spec, approvals)
         if missing:
             withheld[name] = RuleRef("none", "", missing)
         elif rule is None:
-            tools[name] = tool
+            tools[name] = _fitted(tool, spec) if client else tool
         else:
             why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
             withheld[name] = RuleRef(rule.source, rule.where, why)
+    if client and has_background(tools, spec) and CONTROL_TOOL not in tools:
+        tools[CONTROL_TOOL] = registry.load(CONTROL_TOOL)
     if OUTPUT_TOOL not in tools and any(map(_may_be_long, tools.values())):
         # From the start, whatever the rules say: tools that come and go would cost the provider's cache.
         tools[OUTPUT_TOOL] = registry.load(OUTPUT_TOOL)
@@ -100,8 +103,6 @@ def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None) -> str:
     """Why this run has no use for the tool, or ""."""
     if "person" in tool.hands:
         return "" if approvals is not None and approvals.questions.choices else NOBODY
-    if tool.name == "shell" and spec.shell_execution == "async":
-        return NO_BACKGROUND
     if "python" in tool.hands:
         from remit.workspace.monty import missing_interpreter
 
@@ -122,7 +123,39 @@ def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None) -> str:
 
 
 NOBODY = "nobody is there to answer; prepared answers are `[[answer]]` entries of an approvals file (-a)"
-NO_BACKGROUND = "`[shell] execution` is async, and this run has no background in which commands could go on"
+NO_BACKGROUND = "{} is async, and this run has no background in which it could go on"
+
+
+def has_background(tools: Mapping[str, Tool], spec: RunSpec) -> bool:
+    """Whether a run that a program drives has anything that may go on in the background."""
+    executions = {"task": spec.task_execution, "shell": spec.shell_execution}
+    return any(name in tools and execution != "sync" for name, execution in executions.items())
+
+
+def _no_background(name: str, spec: RunSpec, client: bool) -> str:
+    """Why a tool that is never waited for is not offered, or ""."""
+    if client:
+        return ""
+    if name == CONTROL_TOOL:
+        return "this run has no background: nothing drives it that could be told of results"
+    if name == "shell" and spec.shell_execution == "async":
+        return NO_BACKGROUND.format("`[shell] execution`")
+    if name == "task" and spec.task_execution == "async":
+        return NO_BACKGROUND.format("`[agent] task_execution`")
+    return ""
+
+
+def _fitted(tool: Tool, spec: RunSpec) -> Tool:
+    """The tool as it is where there is a background."""
+    if tool.name == "task":
+        from remit.tools.agents.task import Task
+
+        return Task(spec.task_execution)
+    if tool.name == "shell":
+        from remit.tools.execution.shell import Shell
+
+        return Shell(spec.shell_execution, spec.shell_async_threshold_seconds)
+    return tool
 
 
 def _no_pictures(spec: RunSpec) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,7 @@ from remit.base.calls import Call, RuleRef
 from remit.base.errors import RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, World
-from remit.base.records import PromptEnded, Record, RunResumed, RunStarted
+from remit.base.records import JobStarted, PromptEnded, Record, RunResumed, RunStarted
 from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
 from remit.base.spec import RunSpec
@@ -22,6 +22,7 @@ from remit.config.settings import Settings
 from remit.engine.dispatch import Dispatch, Gate
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
+from remit.engine.jobs import Jobs
 from remit.engine.models import Model
 from remit.engine.narrate import untold
 from remit.engine.prompt import system_prompt
@@ -44,7 +45,15 @@ from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.models import batch_bytes, effort_notices, open_models
-from remit.wiring.offer import OUTPUT_TOOL, Offer, load_approvals, load_rules, offer_tools, standing
+from remit.wiring.offer import (
+    OUTPUT_TOOL,
+    Offer,
+    has_background,
+    load_approvals,
+    load_rules,
+    offer_tools,
+    standing,
+)
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.wiring.ruling import Ruling
 from remit.wiring.status import StatusFollower
@@ -61,6 +70,8 @@ class ReadyRun(msgspec.Struct):
     recorder: Recorder
     dispatch: Dispatch
     ruling: Ruling
+    jobs: Jobs | None = None
+    """Agents and commands with a life of their own, where the run may have any."""
 
     def leave_status(self, result: Result) -> None:
         """Let `run.json` say how the run ended, also where the journal could not take its last record."""
@@ -195,6 +206,8 @@ class Parts(msgspec.Struct, frozen=True):
     course: Course
     leavings: Leavings
     confined: Confined = Confined(None, {"sandbox": "unused: this run starts no commands"})
+    unrecorded: list[Model] = []
+    """Those that agents ask, whose answers are no part of a recording."""
 
     @property
     def provider(self) -> Provider:
@@ -214,7 +227,7 @@ def _preflight(
     # A client changes the mode, and tools that come and go would cost the provider's cache.
     offered_by = in_mode(policy, DEFAULT, registry.tool_effects()) if ports.client else policy
     offer, root = offer_tools(spec, offered_by, approvals, client=ports.client), Root(spec.workspace)
-    course = Course()
+    course, unrecorded = Course(), models
     if record is not None:
         from remit.wiring.recorded import recorded
 
@@ -224,7 +237,7 @@ def _preflight(
     sweep_leavings(settings.state_dir)
     leavings = Leavings(settings.state_dir)
     confined = confine(spec, settings, policy, offer, leavings)
-    return Parts(policy, approvals, offer, models, guard, world, root, course, leavings, confined)
+    return Parts(policy, approvals, offer, models, guard, world, root, course, leavings, confined, unrecorded)
 
 
 def _ready(
@@ -243,7 +256,8 @@ def _ready(
     for record in records:
         state.apply(record)
     decisions = DecisionLog(directory.decisions_path)
-    decisions.rebuild(records)
+    agents = _agents_journals(directory, records)
+    decisions.rebuild(records, agents)
     events = EventLog(directory.events_path)
     ours: list[Callable[[Record], None]] = [decisions, StatusFollower(directory, ports.clock)]
     journal = FileJournal(directory.journal_path, followers=[*ports.followers, *ours, *course.followers])
@@ -273,7 +287,8 @@ def _ready(
         result_bytes=room,
         questions=parts.approvals.questions if parts.approvals is not None else None,
     )
-    hands.outputs.rebuild(records)
+    for journaled in (records, *agents.values()):
+        hands.outputs.rebuild(journaled)
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
@@ -288,9 +303,10 @@ def _ready(
         outputs=course.outputs(hands.outputs) if OUTPUT_TOOL in parts.offer.tools else None,
     )
     specs = tuple(tool.spec() for tool in parts.offer.tools.values())
+    hosts = granted_hosts(spec, parts.policy, parts.offer).get(SHELL, ())
     asker = Asker(
         parts.models,
-        system_prompt(spec, parts.offer.tools, granted_hosts(spec, parts.policy, parts.offer).get(SHELL, ())),
+        system_prompt(spec, parts.offer.tools, hosts),
         specs,
         recorder,
         effort=spec.effort,
@@ -317,11 +333,43 @@ def _ready(
         told,
         course.verified,
     )
+    jobs = None
+    if "task" in parts.offer.tools or (ports.client and has_background(parts.offer.tools, spec)) or state.jobs:
+        from remit.wiring.agents import Basis, Delegation
+
+        basis = Basis(
+            spec=spec,
+            directory=directory,
+            gate=gate,
+            offer=parts.offer,
+            models=parts.unrecorded or parts.models,
+            hosts=hosts,
+            hands=hands,
+            outputs=hands.outputs,
+            recorder=recorder,
+            dispatch=dispatch,
+            run=run,
+            init=init,
+            decisions=decisions,
+            ports=ports,
+            guard=parts.guard,
+            session_id=session_id,
+            room=room,
+        )
+        jobs = Delegation(basis).jobs
     course.attach(run, recorder)
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
     closers += [parts.leavings.close, parts.confined.close, hands.close]
     closers += [parts.root.close] if parts.root is not None else []
-    return ReadyRun(run, directory, closers, recorder, dispatch, ruling)
+    return ReadyRun(run, directory, closers, recorder, dispatch, ruling, jobs)
+
+
+def _agents_journals(directory: RunDir, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
+    if not any(isinstance(record, JobStarted) for record in records):
+        return {}
+    from remit.wiring.agents import journals_of
+
+    return journals_of(directory, records)
 
 
 def _check_runner(spec: RunSpec, dispatch: Dispatch, used: Callable[[Tool], Tool]) -> Callable[[Call], Any]:

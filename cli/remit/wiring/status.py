@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remit.base.records import PromptEnded, Record, RunStarted, UserSaid
+from remit.base.records import REPORT, PromptEnded, Record, RunStarted, UserSaid
 from remit.base.spec import PLAYED
 from remit.store.rundir import RunDir
 from remit.wiring.ports import SystemClock
@@ -19,7 +19,7 @@ class StatusFollower:
         if isinstance(record, RunStarted):
             # From its first record on a run can be taken up, should this process die.
             self._directory.update(resumable=not record.spec.get("command", {}).get(PLAYED))
-        if isinstance(record, UserSaid) and not record.synthetic and self._directory.status.status != "running":
+        if _begins(record) and self._directory.status.status != "running":
             # Another prompt of a session whose last one has ended.
             self._directory.update(status="running", verdict="", exit_code=None, ended=None)
         if not isinstance(record, PromptEnded):
@@ -35,3 +35,7 @@ class StatusFollower:
             error="; ".join(result.get("errors") or []),
             counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},
         )
+
+
+def _begins(record: Record) -> bool:
+    return isinstance(record, UserSaid) and (not record.synthetic or record.reason == REPORT)

@@ -12,18 +12,23 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from remit.base.calls import Call, Decision, RuleRef, done, err
+from remit.base.calls import Call, Decision, Retained, RuleRef, done, err
 from remit.base.errors import EnvironmentFault, ErrorCode, UsageFault
 from remit.base.messages import CallBlock, Cost, ImageBlock, Message, TextBlock, Usage
 from remit.base.records import (
+    AgentAnswered,
     Answered,
     ArtifactWritten,
+    CallChanged,
     CallChecked,
     CallExpanded,
     CallSettled,
     CallsPending,
     CallStarted,
     Compacted,
+    JobEnded,
+    JobPromoted,
+    JobStarted,
     Noted,
     OutputSubmitted,
     PlanSet,
@@ -31,6 +36,7 @@ from remit.base.records import (
     Pruned,
     Reached,
     Record,
+    Reported,
     RunResumed,
     RunStarted,
     Spent,
@@ -79,6 +85,14 @@ ALL: list[Record] = [
     Reached("t1.c1", "shell", "a.example", 443, "no"),
     ArtifactWritten("r.md", 3, "f" * 64, "text/markdown", "t1.c1", "artifacts/r.md"),
     PlanSet(({"step": "a", "status": "pending"},), "note"),
+    JobStarted(
+        "count-files", "agent", "t1.c1", "call_1", "count files", 1.0, mode="plan", profile="builtin", prompt="p"
+    ),
+    JobPromoted("count-files"),
+    CallChanged("t1.c1", "{}", "client"),
+    AgentAnswered("count-files", "p/m", Usage(1, 2), 0.5, Cost(0.1, 0.2)),
+    Reported("found", "it is there", blocked=True),
+    JobEnded("count-files", "completed", "three", 2.0, True, Retained("output-task", 5, 1, "00")),
     TodosSet(({"content": "a", "status": "pending", "priority": "high"},)),
     OutputSubmitted({"n": 2**70}, True),
     Noted("warning", "careful"),

@@ -284,7 +284,9 @@ FILES: tuple[tuple[str, str], ...] = (
         "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
         "does), `[shell] execution` (`sync` waits for every command, `auto`, the default, lets those go on in the "
         "background that are given more than `async_threshold_seconds`, 120 unless set, and `async` all; a run that "
-        "has no background waits with `auto`, and with `async` does not offer the shell), `[code] cache` (false keeps "
+        "has no background waits with `auto`, and with `async` does not offer the shell), `[agent] task_execution` "
+        "(the same for agents, where with `auto` the model says) and `task_max_concurrent` (how many agents work at "
+        "the same time, 8 unless set; the others wait), `[code] cache` (false keeps "
         'nothing of the source files that were read) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
     ),
@@ -301,6 +303,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ("DIR/artifacts/, DIR/artifacts.json", "The artifacts, and their list with sizes and digests."),
     ("DIR/outputs/", "Long results of calls, whole, which tool_output reads. At most 256 MiB; the oldest go first."),
     ("DIR/calls/CALL/", "The copy that each call kept of the artifact it wrote, also of one that was replaced since."),
+    ("DIR/tasks/TASK-ID/journal.jsonl", "What an agent did that worked for the main one."),
     ("DIR/earlier/RUN-ID/", "A run that lay here before, moved there whole when a new one took the directory."),
     ("DIR/lock", "Held while a process works on the run; it stays behind."),
 )

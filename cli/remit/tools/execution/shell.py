@@ -6,7 +6,7 @@ import re
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ from remit.base.calls import Outcome, done
 from remit.base.clipping import Gap, gap
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB, Bounds
+from remit.base.messages import ToolSpec
 from remit.base.ports import Finished, ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten
@@ -34,6 +35,8 @@ PREVIEW_BYTES = 24 * KIB
 MAX_REFUSED_HOSTS = 10
 """That the model is told of."""
 
+Execution = Literal["sync", "auto", "async"]
+
 _SLACK_SECONDS = 30.0
 _MAX_ASSIGNMENTS = 20
 _ASSIGNMENT = re.compile(r"\w+\+?=")
@@ -47,13 +50,17 @@ _LEADING_CD = re.compile(
 class ShellParams(msgspec.Struct, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, description="A line or script, up to 64 KiB.")]
     timeoutSec: Annotated[
-        int,
-        msgspec.Meta(ge=1, le=MAX_SECONDS, description="Seconds until it is ended."),
-    ] = DEFAULT_SECONDS
+        Annotated[int, msgspec.Meta(ge=1, le=MAX_SECONDS)] | msgspec.UnsetType,
+        msgspec.Meta(description="Seconds until it is ended, 120 unless given."),
+    ] = msgspec.UNSET
     workdir: Annotated[
         str,
         msgspec.Meta(description="Directory of the workspace."),
     ] = "."
+
+    @property
+    def seconds(self) -> int:
+        return DEFAULT_SECONDS if self.timeoutSec is msgspec.UNSET else self.timeoutSec
 
 
 class Shell(Tool):
@@ -73,7 +80,22 @@ ends the command."""
     effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     # The command's own limit ends it, never the gate.
     bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS, output_bytes=PREVIEW_BYTES)
+    hands = frozenset({"jobs"})
     Params = ShellParams
+
+    def __init__(self, execution: Execution = "sync", threshold: int = DEFAULT_SECONDS) -> None:
+        """execution: whether a command goes on in the background; with auto it does when it is given more than
+        `threshold` seconds."""
+        self._execution = execution
+        self._threshold = threshold
+
+    def spec(self) -> ToolSpec:
+        spec = super().spec()
+        if self._execution == "sync":
+            return spec
+        which = "Every command" if self._execution == "async" else f"With a timeoutSec above {self._threshold} it"
+        told = f"{which} goes on in the background: you get a receipt at once, and what came of it by itself."
+        return ToolSpec(spec.name, f"{spec.description}\n\n{told}", spec.schema)
 
     def resources(self, params: ShellParams, world: World) -> Sequence[Resource]:
         _check(params.command)
@@ -87,13 +109,24 @@ ends the command."""
         return next(_programs(params.command), self.name)
 
     async def run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
+        if not self._goes_on(params):
+            return await self._run(params, ctx)
+        return ctx.jobs.start(self.producer(params), shorten(params.command, 60), lambda: self._run(params, ctx))
+
+    def _goes_on(self, params: ShellParams) -> bool:
+        """Whether it is not waited for."""
+        if self._execution != "auto":
+            return self._execution == "async"
+        return params.timeoutSec is not msgspec.UNSET and params.timeoutSec > self._threshold
+
+    async def _run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
         from remit.workspace.terminal import Screen
 
         screens = (Screen(KEPT_BYTES), Screen(KEPT_BYTES))
         finished = await ctx.process.shell(
             params.command,
             workdir=params.workdir,
-            seconds=params.timeoutSec,
+            seconds=params.seconds,
             take=lambda stream, data: screens[stream - 1].feed(data),
         )
         stdout, stderr = (screen.finish() for screen in screens)
@@ -104,7 +137,7 @@ ends the command."""
         cut = gap(text, self.bounds.output_bytes, self.bounds.output_lines)
         data = {
             "relative_workdir": finished.workdir,
-            "timeout_ms": params.timeoutSec * 1000,
+            "timeout_ms": params.seconds * 1000,
             "duration_ms": round(finished.seconds * 1000),
             "exit_code": None if _signal(finished) else finished.exit_code,
             "signal": _signal(finished),
@@ -232,7 +265,7 @@ def _told(
 
 def _ending(params: ShellParams, finished: Finished) -> str:
     if finished.timed_out:
-        return f"timed out after {params.timeoutSec} s and was ended; what it printed until then:"
+        return f"timed out after {params.seconds} s and was ended; what it printed until then:"
     if finished.flooded:
         return "ended for printing more than 100 MiB; redirect long output to a file, or print less:"
     name = _signal(finished)
