@@ -33,7 +33,7 @@ import time
 from typing import TYPE_CHECKING
 
 from remit.code.facts import Facts
-from remit.code.grammars import grammar, query
+from remit.code.grammars import Queries, grammar, queries
 from remit.code.languages import Language, by_content
 from remit.code.macros import without_macros
 from remit.code.reading import Captures, Reading
@@ -66,7 +66,8 @@ def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS, men
         facts.cut = "time"
         return facts
     facts.broken = tree.root_node.has_error
-    Reading(language, source, readable, facts).take(_matches(language, tree, mentions))
+    asked = queries(language, mentions)
+    Reading(language, source, readable, facts).take(_matches(asked, tree), asked.labels)
     return facts
 
 
@@ -89,8 +90,10 @@ def _parse(language: Language, source: bytes, deadline: float) -> Tree:
     return tree
 
 
-def _matches(language: Language, tree: Tree, mentions: bool) -> list[tuple[int, Captures]]:
+def _matches(asked: Queries, tree: Tree) -> list[tuple[int, Captures]]:
     # The cursor of tree-sitter 0.26.1 crashes when it is given a clock: whoever runs this bounds it from outside.
     from tree_sitter import QueryCursor
 
-    return QueryCursor(query(language, mentions), match_limit=_MATCH_LIMIT).matches(tree.root_node)
+    at_root = QueryCursor(asked.top, match_limit=_MATCH_LIMIT)
+    at_root.set_max_start_depth(0)
+    return at_root.matches(tree.root_node) + QueryCursor(asked.inner, match_limit=_MATCH_LIMIT).matches(tree.root_node)

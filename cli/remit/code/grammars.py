@@ -10,7 +10,7 @@ import re
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit import __version__
 from remit.code.facts import FACTS_VERSION
@@ -26,6 +26,7 @@ _OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
 
 _MENTIONS = re.compile(rb"@(reference|local|typed)\b")
 _FINDS = re.compile(rb"@(definition|import|documentation|span|doc|owner|exported|test|declared)\b")
+_LABELS = re.compile(rb"@((?:definition|reference|import|local|typed|documentation)\b[.\w]*)")
 
 _held: list[int] = []
 
@@ -58,23 +59,48 @@ def grammar(name: str) -> tree_sitter.Language:
     return tree_sitter.Language(loaded.language())
 
 
+class Queries(NamedTuple):
+    """top: of a language, the patterns that begin at the root of a file, which nobody needs to look for elsewhere;
+    inner: the others. labels: by pattern, what its matches are; "" where only their captures tell."""
+
+    top: tree_sitter.Query
+    inner: tree_sitter.Query
+    labels: tuple[str, ...]
+
+
 @cache
-def query(language: Language, mentions: bool = True) -> tree_sitter.Query:
-    """All queries of a language as one; without `mentions`, those that only find what is mentioned are left out."""
+def queries(language: Language, mentions: bool = True) -> Queries:
+    """All queries of a language; without `mentions`, those that only find what is mentioned are left out."""
     import tree_sitter
 
+    of = grammar(language.grammar)
     text = "\n".join(query_text(name) for name in language.queries)
-    found = tree_sitter.Query(grammar(language.grammar), text)
-    if not mentions:
-        encoded = text.encode()
-        for pattern in range(found.pattern_count):
-            if _only_mentions(encoded[found.start_byte_for_pattern(pattern) : found.end_byte_for_pattern(pattern)]):
-                found.disable_pattern(pattern)
-    return found
+    root = re.compile(rb"\(\s*%s\b" % tree_sitter.Parser(of).parse(b"").root_node.type.encode())
+    top, inner = tree_sitter.Query(of, text), tree_sitter.Query(of, text)
+    encoded = text.encode()
+    labels = []
+    for number in range(top.pattern_count):
+        pattern = encoded[top.start_byte_for_pattern(number) : top.end_byte_for_pattern(number)]
+        labels.append(_label(pattern))
+        at_root = root.match(pattern) is not None
+        if not at_root or not _wanted(pattern, mentions):
+            top.disable_pattern(number)
+        if at_root or not _wanted(pattern, mentions):
+            inner.disable_pattern(number)
+    for label in {each for each in labels if each.startswith("reference.")}:
+        # The name is all that is asked for.
+        top.disable_capture(label)
+        inner.disable_capture(label)
+    return Queries(top, inner, tuple(labels))
 
 
-def _only_mentions(pattern: bytes) -> bool:
-    return _MENTIONS.search(pattern) is not None and _FINDS.search(pattern) is None
+def _wanted(pattern: bytes, mentions: bool) -> bool:
+    return mentions or _MENTIONS.search(pattern) is None or _FINDS.search(pattern) is not None
+
+
+def _label(pattern: bytes) -> str:
+    told = set(_LABELS.findall(pattern))
+    return told.pop().decode() if len(told) == 1 else ""
 
 
 @cache

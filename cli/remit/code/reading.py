@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from remit.code.comments import comment_above, first_line, is_notice, plain_stri
 from remit.code.facts import DECLARED, EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference, Typed
 from remit.code.imports import READERS
 from remit.code.languages import Language
-from remit.code.signatures import qualifier_name, signature, split_name
+from remit.code.signatures import MAX_QUALIFIER, qualifier_name, signature, split_name
 from remit.code.spans import Ranges, Scopes
 
 if TYPE_CHECKING:
@@ -35,48 +36,58 @@ class Reading:
     def __init__(self, language: Language, source: bytes, readable: bytes, facts: Facts) -> None:
         self._language = language
         self._source = readable
+        # Where a character is a byte, a slice is all it takes.
+        self._plain = readable.decode() if readable.isascii() else None
         self._facts = facts
         self._lines = source.split(b"\n")
         self._definitions: dict[int, tuple[int, str, Captures]] = {}
         self._patterns: dict[tuple[int, int], int] = {}
         self._additions: dict[int, Captures] = {}
         self._references: dict[int, tuple[int, str, str, str]] = {}
-        self._locals: list[tuple[int, str]] = []
-        self._typed: list[tuple[int, Node, Node]] = []
+        self._locals: list[Node] = []
+        self._typed: list[tuple[Node, Node]] = []
         self._receivers: dict[int, str] = {}
         self._imported: list[tuple[int, int]] = []
         self._imports: list[tuple[int, Import]] = []
         self._named_modules: set[int] = set()
 
-    def take(self, matches: list[tuple[int, Captures]]) -> None:
+    def take(self, matches: list[tuple[int, Captures]], labels: Sequence[str]) -> None:
+        """labels: by pattern, what its matches are, or "" where their captures tell."""
+        parts = [_parts(label) for label in labels]
         for pattern, captures in matches:
-            for label in captures:
-                head, kind = _parts(label)
-                if head == "definition":
-                    self._definition(pattern, kind, captures)
-                elif head == "reference":
-                    self._reference(pattern, kind, captures)
-                elif head == "import":
-                    self._import(label, captures)
-                elif label == "local":
-                    self._locals += [(node.start_byte, self._text(node)) for node in captures[label]]
-                elif label == "typed":
-                    self._typed.append((captures[label][0].start_byte, captures[label][0], captures["type"][0]))
-                elif head == "documentation":
-                    self._documentation(kind, captures[label][0])
-                else:
-                    continue
-                break
+            head, kind = parts[pattern]
+            if head == "reference":
+                self._reference(pattern, kind, captures)
+            elif head == "local":
+                self._locals += captures["local"]
+            elif head == "typed":
+                self._typed.append((captures["typed"][0], captures["type"][0]))
             else:
-                self._additions.setdefault(captures["name"][0].start_byte, {}).update(captures)
+                self._other(pattern, labels[pattern] or next(filter(_is_definition, captures), ""), captures)
         spans = self._write_definitions()
         scopes = Scopes(spans, self._facts.definitions)
         self._write_references(scopes)
         self._write_typed(scopes)
         self._write_imports()
 
+    def _other(self, pattern: int, label: str, captures: Captures) -> None:
+        head, kind = _parts(label)
+        if head == "definition":
+            self._definition(pattern, kind, captures)
+        elif head == "import":
+            self._import(label, captures)
+        elif head == "documentation":
+            self._documentation(kind, captures[label][0])
+        else:
+            self._additions.setdefault(captures["name"][0].start_byte, {}).update(captures)
+
     def _text(self, node: Node) -> str:
-        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self._between(node.start_byte, node.end_byte)
+
+    def _between(self, start: int, end: int) -> str:
+        if self._plain is not None:
+            return self._plain[start:end]
+        return self._source[start:end].decode("utf-8", "replace")
 
     def _documentation(self, place: str, node: Node) -> None:
         text = comment_above(self._lines, node.start_point[0]) if place == "above" else self._text(node)
@@ -167,8 +178,9 @@ class Reading:
         if "name" not in captures:
             named = self._first_line_of(node)
         else:
-            start, end = _extent(captures)
-            named = self._source[start:end].decode("utf-8", "replace")
+            named = self._between(*_extent(captures))
+            if named.isidentifier():
+                return named[:MAX_NAME]
         return plain_string(" ".join(named.split())).lstrip(self._language.name_marks)[:MAX_NAME]
 
     def _first_line_of(self, node: Node) -> str:
@@ -178,10 +190,10 @@ class Reading:
 
     def _reference(self, pattern: int, kind: str, captures: Captures) -> None:
         node = captures["name"][0]
-        at = node.start_byte
-        if node.end_byte == at:
+        at, end = node.start_byte, node.end_byte
+        if end == at:
             return  # A parser that recovers puts in what is missing.
-        if "next" in captures and captures["next"][0].start_byte != node.end_byte:
+        if "next" in captures and captures["next"][0].start_byte != end:
             return
         known = self._references.get(at)
         if known is not None and known[0] <= pattern:
@@ -190,30 +202,42 @@ class Reading:
             self._facts.cut = "nodes"
             return
         before = captures.get("qualifier")
-        qualifier = qualifier_name(self._source, before[0].start_byte, before[-1].end_byte) if before else ""
-        self._references[at] = (pattern, self._text(node)[:MAX_NAME], kind, qualifier)
+        qualifier = self._qualifier(before[0].start_byte, before[-1].end_byte) if before else ""
+        self._references[at] = (pattern, self._between(at, end)[:MAX_NAME], kind, qualifier)
+
+    def _qualifier(self, start: int, end: int) -> str:
+        if self._plain is not None and end - start <= MAX_QUALIFIER and (name := self._plain[start:end]).isidentifier():
+            return name
+        return qualifier_name(self._source, start, end)
 
     def _write_typed(self, scopes: Scopes) -> None:
         """Only of names that qualify others, and of what these are made of: of the rest no type is asked."""
         asked = {_last_name(each.qualifier) for each in self._facts.references}
-        told = [(self._text(name), self._text(kind)[:MAX_NAME], at) for at, name, kind in self._typed]
+        told = [(self._text(name), self._text(kind)[:MAX_NAME], name.start_byte) for name, kind in self._typed]
         asked |= {kind for name, kind, _ in told if _last_name(name) in asked}
         found = {(name, kind, scopes.at(at)): None for name, kind, at in told if _last_name(name) in asked}
         self._facts.typed = [Typed(*each) for each in found]
 
     def _write_references(self, scopes: Scopes) -> None:
-        hidden = {(scopes.at(at), name) for at, name in self._locals}
+        hidden = self._hidden(scopes)
         lines = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
         seen: dict[tuple[int, str, str, str], Reference] = {}
         named = [_extent(captures) for _, _, captures in self._definitions.values() if "name" in captures]
         other = Ranges(self._imported + named)
-        for at, (_, name, kind, spelled) in sorted(self._references.items()):
+        parents = [each.parent for each in self._facts.definitions]
+        for at in sorted(self._references):
             if at in other:
                 continue
+            _, name, kind, qualifier = self._references[at]
             scope = scopes.at(at)
-            qualifier = self._own(spelled, scope) if spelled and self._receivers else spelled
-            if not qualifier and hidden and any((each, name) in hidden for each in scopes.outward(scope)):
-                continue
+            if not qualifier:
+                around = scope
+                while around >= 0 and (around not in hidden or name not in hidden[around]):
+                    around = parents[around]
+                if around >= 0:
+                    continue
+            elif self._receivers:
+                qualifier = self._own(qualifier, scope)
             known = seen.get((scope, name, kind, qualifier))
             if known is None:
                 line = bisect_right(lines, at)
@@ -221,6 +245,13 @@ class Reading:
             else:
                 known.count += 1
         self._facts.references = list(seen.values())
+
+    def _hidden(self, scopes: Scopes) -> dict[int, set[str]]:
+        """By definition, the names that it binds. What a file binds hides nothing."""
+        hidden: dict[int, set[str]] = {}
+        for node in self._locals:
+            hidden.setdefault(scopes.at(node.start_byte), set()).add(self._text(node))
+        return hidden
 
     def _own(self, qualifier: str, scope: int) -> str:
         """The qualifier with `self` for what the method around calls its object, where it chooses that name."""
@@ -262,6 +293,10 @@ def _extent(captures: Captures) -> tuple[int, int]:
 
 def _last_name(path: str) -> str:
     return path.rpartition(".")[2].rpartition(">")[2]
+
+
+def _is_definition(label: str) -> bool:
+    return label.startswith("definition.")
 
 
 @cache
