@@ -138,8 +138,8 @@ class Answers:
         )
 
     def _by_rank(self, nodes: Iterable[int]) -> list[int]:
-        scores = self.graph.importance.scores
-        return sorted(nodes, key=lambda node: (-scores[node], node))
+        # Of equal rank are those that stand first.
+        return sorted(sorted(nodes), key=self.graph.importance.scores.__getitem__, reverse=True)
 
     def _with_inside(self, nodes: Sequence[int]) -> set[int]:
         """The symbols and all that lies in them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 from remit.code.facts import SYMBOL_KINDS, Facts
@@ -122,11 +123,17 @@ class Graph:
 
 def build_graph(tree: SourceTree, prefix: str = "", check: Callable[[], None] = lambda: None) -> Graph:
     """The graph of a tree. prefix: of its files' names in the workspace. check: asked now and then."""
-    # Millions of small things are made and few are freed: counting them again and again takes longer than making.
+    with without_collecting():
+        return _built(tree, prefix, check)
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Where millions of small things are made and few are freed: looking for those takes longer than making them."""
     paused = gc.isenabled()
     gc.disable()
     try:
-        return _built(tree, prefix, check)
+        yield
     finally:
         if paused:
             gc.enable()

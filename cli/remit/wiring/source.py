@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from threading import Lock
 
@@ -13,9 +14,10 @@ from remit.code.answers import Answers
 from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree, told_by_content
 from remit.code.facts import Facts
 from remit.code.grammars import missing_grammars
-from remit.code.graph import build_graph
+from remit.code.graph import Graph, build_graph
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
+from remit.code.snapshot import pack_graph, place_key, unpack_graph
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
 from remit.workspace.search_scan import Wish
@@ -26,6 +28,10 @@ Check = Callable[[], None]
 
 MAX_GRAPHS = 2
 """That are kept for further calls: of one tree, and of one below it or beside it."""
+
+
+MIN_KEPT_SYMBOLS = 1000
+"""Of a graph that is kept on disk: a smaller one is worked out as fast."""
 
 
 class Source:
@@ -53,16 +59,35 @@ class Source:
             key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
             known = self._graphs.pop(key, None)
             if known is None:
-                prefix = "" if ground.name == "." else f"{ground.name}/"
-                known = Answers(build_graph(tree, prefix, check))
+                known = Answers(self._graph(ground, tree, check))
             self._graphs[key] = known
             while len(self._graphs) > MAX_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
             return known
 
+    def _graph(self, ground: Ground, tree: SourceTree, check: Check) -> Graph:
+        """As it was kept when the tree was in this state, else worked out and kept."""
+        prefix = "" if ground.name == "." else f"{ground.name}/"
+        key = place_key(_place(ground, prefix))
+        with self._kept.opened() as store:
+            kept = store.values([key]).get(key)
+        graph = unpack_graph(kept, tree, prefix) if kept is not None else None
+        if graph is None:
+            graph = build_graph(tree, prefix, check)
+            if graph.symbols >= MIN_KEPT_SYMBOLS:
+                with self._kept.opened() as store:
+                    store.keep({key: pack_graph(graph)})
+        return graph
+
     def close(self) -> None:
         """End all work, that of threads still at it too."""
         self._pool.close()
+
+
+def _place(ground: Ground, prefix: str) -> str:
+    """What tells a tree from others, wherever it is mounted, and how its files are called."""
+    info = os.fstat(ground.fd)
+    return f"{info.st_dev}:{info.st_ino}:{prefix}"
 
 
 def _names(ground: Ground, check: Check) -> Listing:

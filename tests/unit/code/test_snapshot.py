@@ -1,0 +1,145 @@
+"""Graphs that are kept for another run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fakes.trees import graph
+from remit.base.resources import Effect, Resource
+from remit.code.answers import Answers
+from remit.code.graph import Graph
+from remit.code.snapshot import pack_graph, place_key, unpack_graph
+from remit.store.facts import KeptFacts
+from remit.wiring import source as wiring
+from remit.wiring.source import Source
+from remit.workspace.grant import FilesGrant
+from remit.workspace.root import Root
+
+PROJECT = Path(__file__).resolve().parents[2] / "code" / "graphs" / "python"
+
+
+@pytest.fixture
+def made() -> Graph:
+    made = graph({str(file.relative_to(PROJECT)): file.read_text() for file in PROJECT.rglob("*.py")}, "src/")
+    assert made.edges
+    made.unclear["called"] = 3
+    made.cut["time"] = 2
+    made.tree.mark = b"this state"
+    return made
+
+
+def told(graph: Graph) -> list[object]:
+    """All that the tools ask a graph."""
+    answers = Answers(graph)
+    nodes = range(graph.size)
+    return [
+        [answers.row(node) for node in (*answers.most_important(), *nodes)],
+        [sorted(graph.ins(node)) for node in nodes],
+        [list(zip(graph.outs.get(node, ()), graph.how.get(node, b""), strict=True)) for node in nodes],
+        [(graph.names.holder(node), graph.names.owner.get(node)) for node in range(graph.names.symbols)],
+        (graph.size, graph.symbols, graph.edges, graph.importance, graph.unclear, graph.cut),
+        (graph.resolved, graph.unresolved, graph.ambiguous, graph.broken, graph.tree.mark, graph.names.paths),
+        answers.context("read the settings of the store and parse the request"),
+    ]
+
+
+def test_what_was_kept_answers_as_what_was_made(made: Graph) -> None:
+    kept = unpack_graph(pack_graph(made), made.tree, "src/")
+    assert kept is not None
+    assert told(kept) == told(made)
+
+
+@pytest.mark.parametrize("change", [lambda packed: b"", lambda packed: packed[:-1], lambda packed: b"\x90"])
+def test_what_is_no_graph_is_none(made: Graph, change: Callable[[bytes], bytes]) -> None:
+    assert unpack_graph(change(pack_graph(made)), made.tree) is None
+
+
+def test_a_graph_is_of_one_state_of_a_tree(made: Graph) -> None:
+    packed = pack_graph(made)
+    made.tree.mark = b"another state"
+    assert unpack_graph(packed, made.tree) is None
+
+
+def test_each_place_has_its_own() -> None:
+    assert len({place_key("1:2:"), place_key("1:2:src/"), place_key("1:3:")}) == 3
+    assert place_key("1:2:") == place_key("1:2:")
+
+
+# -- from run to run ---------------------------------------------------------------------------
+
+
+class Runs:
+    """Each answer of a run of its own, with one cache."""
+
+    def __init__(self, root: Root, workspace: Path, cache: Path) -> None:
+        self.kept = KeptFacts(str(cache))
+        self._files = FilesGrant(root, [Resource("tree", ".", Effect.READ, real=".")], lambda entry: True)
+        self._key = place_key(f"{workspace.stat().st_dev}:{workspace.stat().st_ino}:")
+
+    def graph(self) -> Graph:
+        source = Source(self.kept)
+        try:
+            return source.answers(self._files, ".", lambda: None).graph
+        finally:
+            source.close()
+
+    def known(self) -> bytes | None:
+        with self.kept.opened() as store:
+            return store.values([self._key]).get(self._key)
+
+    def replace(self, packed: bytes) -> None:
+        with self.kept.opened() as store:
+            store.keep({self._key: packed})
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def runs(workspace: Path, tmp_path: Path) -> Iterator[Runs]:
+    with Root(workspace) as root:
+        yield Runs(root, workspace, tmp_path / "kept")
+
+
+def write(path: Path, functions: int) -> None:
+    path.write_text("".join(f"def f{number}():\n    return f{number // 2}()\n" for number in range(functions)))
+
+
+def test_the_next_run_takes_what_was_kept(runs: Runs, workspace: Path) -> None:
+    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS)
+    first = runs.graph()
+    packed = runs.known()
+    assert packed is not None
+    assert told(runs.graph()) == told(first)
+    # What stands there is what is answered with.
+    first.unclear["kept"] = 7
+    runs.replace(pack_graph(first))
+    assert runs.graph().unclear == {**first.unclear, "kept": 7}
+
+
+def test_a_small_graph_is_not_kept(runs: Runs, workspace: Path) -> None:
+    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS - 1)
+    runs.graph()
+    assert runs.known() is None
+
+
+def test_a_changed_tree_replaces_what_was_kept(runs: Runs, workspace: Path) -> None:
+    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS)
+    runs.graph()
+    before = runs.known()
+    (workspace / "b.py").write_text("from a import f1\n\ndef more():\n    return f1()\n")
+    assert runs.graph().symbols == wiring.MIN_KEPT_SYMBOLS + 1
+    assert runs.known() not in (None, before)
+
+
+def test_what_was_kept_is_not_believed_when_it_is_no_graph(runs: Runs, workspace: Path) -> None:
+    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS)
+    first = runs.graph()
+    runs.replace(b"no graph")
+    assert told(runs.graph()) == told(first)
