@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --resume --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -96,7 +96,7 @@ end
 
 complete -c remit -f
 complete -c remit -n '__remit_at 1' -a run -d 'Run a task or a prompt to its verdict.'
-complete -c remit -n '__remit_at 1' -a resume -d 'Go on with a run that stopped. What finished is not repeated.'
+complete -c remit -n '__remit_at 1' -a resume -d 'Go on with a run that stopped, or say more to one that is done. What finished is not repeated.'
 complete -c remit -n '__remit_at 1' -a replay -d 'Play a recorded run again, offline, and compare everything.'
 complete -c remit -n '__remit_at 1' -a task -d 'Check a task file, print its schema, start one from an example.'
 complete -c remit -n '__remit_at 1' -a policy -d 'Check rule files and explain decisions.'
@@ -130,10 +130,15 @@ complete -c remit -n '__remit_in run' -l deny -x -a '(__remit_rules)' -d 'Such a
 complete -c remit -n '__remit_in run' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
 complete -c remit -n '__remit_in run' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A refused call: go on, or end the run with exit code 4.'
-complete -c remit -n '__remit_in run' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'plan: change nothing but the plan. build, default: as the rules say.'
+complete -c remit -n '__remit_in run' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
 complete -c remit -n '__remit_in run' -l example -x -a 'mixed-docs sales-report' -d 'Run a packaged example.'
 complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the run, for remit replay.'
 complete -c remit -n '__remit_in run' -l no-rtk -d 'Show the model all that commands print, unfiltered.'
+complete -c remit -n '__remit_in run' -s c -l continue -d 'Go on with the latest session of this directory, if there is one.'
+complete -c remit -n '__remit_in run' -l resume -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)' -d 'Go on with this session: a run or session id, or `last`.'
+complete -c remit -n '__remit_in run' -l fork -l fork-session -d 'Go on with a copy of that session, which stays as it is.'
+complete -c remit -n '__remit_in run' -l session-id -x -d 'The id of the new session.'
+complete -c remit -n '__remit_in run' -l ephemeral -d 'Leave nothing of the run on disk but what its tools do.'
 complete -c remit -n '__remit_in run' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
 complete -c remit -n '__remit_in run' -l max-turns -x -d 'Model requests.'
 complete -c remit -n '__remit_in run' -l max-seconds -x -d 'Wall time in seconds.'
@@ -190,7 +195,7 @@ complete -c remit -n '__remit_in policy explain' -l allow -x -a '(__remit_rules)
 complete -c remit -n '__remit_in policy explain' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in policy explain' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
 complete -c remit -n '__remit_in policy explain' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
-complete -c remit -n '__remit_in policy explain' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'plan: change nothing but the plan. build, default: as the rules say.'
+complete -c remit -n '__remit_in policy explain' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
 complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
 complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'

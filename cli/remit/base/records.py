@@ -23,6 +23,23 @@ class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
     spec: dict[str, Any]
 
 
+class SessionForked(msgspec.Struct, frozen=True, tag="session_forked"):
+    """The session began as a copy of another one, right behind the first record. messages: the transcript, complete:
+    every call has a result. turn: how many there were. prompts, stamps, todos: as in the state. outputs: by id of
+    the call, its results that are kept whole, which were copied along."""
+
+    run_id: str
+    session_id: str
+    messages: tuple[Message, ...]
+    turn: int
+    user_turns: int
+    prompts: tuple[str, ...] = ()
+    stamps: dict[str, str] = {}
+    outputs: dict[str, tuple[str, ...]] = {}
+    retained: tuple[Retained, ...] = ()
+    todos: tuple[dict[str, str], ...] = ()
+
+
 class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
     """A new process took the run up. spec: only with a reload or new approvals, else None."""
 
@@ -305,6 +322,7 @@ class PromptEnded(msgspec.Struct, frozen=True, tag="prompt_ended"):
 
 Record = (
     RunStarted
+    | SessionForked
     | RunResumed
     | UserSaid
     | TurnStarted

@@ -101,7 +101,7 @@ def drive(ready: ReadyRun, watch: Watch, client_seconds: float | None = None) ->
 
 async def _drive(ready: ReadyRun, watch: Watch, loop: asyncio.AbstractEventLoop) -> int:
     watch.attach(ready.run, loop)
-    result = await ready.run.go()
+    result = await ready.run.go(ready.said)
     ready.leave_status(result)
     return result.exit_code
 

@@ -74,9 +74,24 @@ OnDeny = Annotated[
 Mode = Annotated[
     Literal["build", "plan", "default", "acceptEdits", "bypassPermissions", "dontAsk"] | None,
     typer.Option(
-        "--mode", "--permission-mode", help="plan: change nothing but the plan. build, default: as the rules say."
+        "--mode",
+        "--permission-mode",
+        metavar="MODE",
+        help="build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; "
+        "dontAsk.",
     ),
 ]
+Continue = Annotated[
+    bool, typer.Option("--continue", "-c", help="Go on with the latest session of this directory, if there is one.")
+]
+Resume = Annotated[
+    str | None, typer.Option("--resume", metavar="RUN", help="Go on with this session: a run or session id, or `last`.")
+]
+Fork = Annotated[
+    bool, typer.Option("--fork", "--fork-session", help="Go on with a copy of that session, which stays as it is.")
+]
+SessionId = Annotated[str | None, typer.Option("--session-id", metavar="UUID", help="The id of the new session.")]
+Ephemeral = Annotated[bool, typer.Option("--ephemeral", help="Leave nothing of the run on disk but what its tools do.")]
 InputFormat = Annotated[
     Literal["text", "stream-json"],
     typer.Option("--input-format", help="stream-json: prompts and control come as JSON lines on stdin."),

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from remit.base.spec import RunSpec
 from remit.commands import options
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -16,6 +15,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, the start of one, `last`, or a run directory.")],
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="[PROMPT]", help="A further prompt of the session; - reads stdin.")
+    ] = None,
     approvals: options.Approvals = None,
     model: options.Model = None,
     output_format: options.OutputFormat = "text",
@@ -32,15 +34,18 @@ def resume(
     max_artifact_bytes: options.MaxArtifactBytes = None,
     max_artifacts_total_bytes: options.MaxArtifactsTotalBytes = None,
 ) -> None:
-    """Go on with a run that stopped. What finished is not repeated.
+    """Go on with a run that stopped, or say more to one that is done. What finished is not repeated.
 
     Task, rules and settings are those the run was started with; a file that changed since is named,
     and used only with --reload. New approvals (-a) and limits apply from here on."""
     limits = options.limits(locals())
     from remit import wiring
     from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
-    from remit.commands.output import write_stderr
-    from remit.config.resume import ResumeFlags, changed_spec
+    from remit.commands.sessions import noted
+    from remit.commands.stdin import stdin_reader
+    from remit.config.images import as_it_is
+    from remit.config.resolve import RunFlags
+    from remit.config.resume import ResumeFlags, changed_spec, said_by
     from remit.config.settings import load_settings
     from remit.providers.catalog import placed
     from remit.store.rundir import RunDir, find_run
@@ -57,15 +62,16 @@ def resume(
         limits=limits,
     )
     entry = find_run(settings.state_dir, run)
+    said = None
+    if prompt is not None:
+        given = RunFlags(prompt=prompt, stdin=None if prompt == "-" else False)
+        said = said_by(given, settings, tool_effects(), stdin_reader(), wiring.current_directory(), as_it_is)
     directory = RunDir.open(entry.path)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
 
-    def change(spec: RunSpec) -> RunSpec:
-        changed, notes = changed_spec(spec, flags, tool_effects(), settings)
-        for note in notes:
-            write_stderr(f"remit: {note}\n")
-        return changed
-
+    change = noted(lambda spec: changed_spec(spec, flags, tool_effects(), settings))
     watch.begin()
-    ready = wiring.resume(directory, change, settings, heard, wiring.Ports(environ))
+    ready = wiring.resume(
+        directory, change, settings, heard, wiring.Ports(environ), said=said, further=said is not None
+    )
     leave(drive(ready, watch))

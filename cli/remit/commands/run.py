@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +13,11 @@ from remit.base.errors import EXIT_MEANINGS, UsageFault, exit_word
 from remit.commands import options
 
 if TYPE_CHECKING:
+    from remit.commands.sessions import SessionFlags
     from remit.config.resolve import RunFlags
+    from remit.config.settings import Settings
+    from remit.store.rundir import RunEntry
+    from remit.wiring import Listeners, ReadyRun
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -60,6 +66,11 @@ def run(
     no_rtk: Annotated[
         bool, typer.Option("--no-rtk", help="Show the model all that commands print, unfiltered.", show_default=False)
     ] = False,
+    latest: options.Continue = False,
+    resume: options.Resume = None,
+    fork: options.Fork = False,
+    session_id: options.SessionId = None,
+    ephemeral: options.Ephemeral = False,
     quiet: options.Quiet = False,
     max_turns: options.MaxTurns = None,
     max_seconds: options.MaxSeconds = None,
@@ -74,6 +85,7 @@ def run(
 
     Without a task file the model may list, read and search the current directory, nothing else."""
     limits = options.limits(locals())
+    from remit.commands.sessions import SessionFlags
     from remit.config.resolve import RunFlags
 
     driven = input_format == "stream-json"
@@ -103,7 +115,9 @@ def run(
         driven=driven,
         mode=mode,
     )
-    _start(flags, example, out, record, output_format, quiet)
+    session = SessionFlags(latest=latest, resume=resume, fork=fork, session_id=session_id, ephemeral=ephemeral)
+    session.hold(out=out, new={"--example": example, "--record": record})
+    _start(flags, session, example, out, record, output_format, quiet)
 
 
 def hold_driven(output_format: str, stdin: bool | None, *prompts: str | None) -> None:
@@ -120,8 +134,22 @@ def hold_driven(output_format: str, stdin: bool | None, *prompts: str | None) ->
         )
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """What a command line comes to, before there is a run."""
+
+    flags: RunFlags
+    session: SessionFlags
+    settings: Settings
+    environ: dict[str, str]
+    here: str
+    out: str | None
+    record: str | None
+
+
 def _start(
     flags: RunFlags,
+    session: SessionFlags,
     example: str | None,
     out: str | None,
     record: str | None,
@@ -131,12 +159,7 @@ def _start(
     """Resolve the flags, start the run, and end the process with its exit code."""
     from remit import wiring
     from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
-    from remit.commands.stdin import stdin_reader
-    from remit.config.resolve import build_spec
-    from remit.config.resume import with_command
     from remit.config.settings import load_settings
-    from remit.tools.registry import tool_effects
-    from remit.workspace.pictures import fit_picture
 
     watch = Watch()
     catch_signals(watch)
@@ -146,10 +169,50 @@ def _start(
         from remit.commands.example import with_example
 
         flags = with_example(flags, example, settings)
-    here = wiring.current_directory()
-    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
-    spec = wiring.with_memory(with_command(spec, flags, here), settings)
+    begun = _Begun(flags, session, settings, environ, wiring.current_directory(), out, record)
+    entry = session.entry(settings.state_dir, begun.here, flags.workspace)
+    make = _new(begun) if entry is None else _taken_up(begun, entry)
     heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
     watch.begin()
-    ready = wiring.start(spec, settings, out, heard, wiring.Ports(environ, client=flags.driven), record=record)
-    leave(drive(ready, watch, settings.client_seconds if flags.driven else None))
+    leave(drive(make(heard), watch, settings.client_seconds if flags.driven else None))
+
+
+def _new(begun: _Begun) -> Callable[[Listeners], ReadyRun]:
+    """A new session."""
+    from remit import wiring
+    from remit.commands.stdin import stdin_reader
+    from remit.config.resolve import build_spec
+    from remit.config.resume import with_command
+    from remit.tools.registry import tool_effects
+    from remit.workspace.pictures import fit_picture
+
+    flags, settings, here = begun.flags, begun.settings, begun.here
+    fresh = wiring.Fresh(begun.session.hold_id(settings.state_dir), begun.session.ephemeral)
+    spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
+    spec = wiring.with_memory(with_command(spec, flags, here), settings)
+    ports = wiring.Ports(begun.environ, client=flags.driven)
+    return lambda heard: wiring.start(spec, settings, begun.out, heard, ports, record=begun.record, fresh=fresh)
+
+
+def _taken_up(begun: _Begun, entry: RunEntry) -> Callable[[Listeners], ReadyRun]:
+    """A session that is there already, or a copy of it."""
+    from remit import wiring
+    from remit.commands.sessions import noted
+    from remit.commands.stdin import stdin_reader
+    from remit.config.resume import continued_spec, said_by
+    from remit.store.rundir import RunDir
+    from remit.tools.registry import tool_effects
+    from remit.workspace.pictures import fit_picture
+
+    flags, settings, here = begun.flags, begun.settings, begun.here
+    fresh = wiring.Fresh(begun.session.hold_id(settings.state_dir), begun.session.ephemeral)
+    said = said_by(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
+    change = noted(lambda old: continued_spec(old, flags, settings, tool_effects(), here))
+    ports = wiring.Ports(begun.environ, client=flags.driven)
+    mode = flags.mode or ""
+    if begun.session.fork:
+        return lambda heard: wiring.fork(
+            entry, change, settings, begun.out, heard, ports, said=said, mode=mode, fresh=fresh
+        )
+    directory = RunDir.open(entry.path)
+    return lambda heard: wiring.resume(directory, change, settings, heard, ports, said=said, further=True, mode=mode)

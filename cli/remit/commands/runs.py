@@ -131,7 +131,7 @@ def there(state_dir: str, number: int) -> tuple[list[RunEntry], int]:
 
 def table(entries: Sequence[RunEntry]) -> list[str]:
     """The runs as lines of aligned columns."""
-    rows = [("RUN", "STATUS", "STARTED (UTC)", "TOOK", "MODEL", "NAME")]
+    rows = [("RUN", "STATUS", "STARTED (UTC)", "TOOK", "PROMPTS", "SESSION", "MODEL", "NAME", "DIRECTORY")]
     for entry in entries:
         status = entry.status or RunStatus(run_id=entry.run_id)
         rows.append(
@@ -140,12 +140,15 @@ def table(entries: Sequence[RunEntry]) -> list[str]:
                 entry.state,
                 _moment(status.started),
                 _took(None if status.ended is None else status.ended - status.started),
+                str(status.prompts),
+                status.session_id[:8] or "-",
                 visible(status.model) or "-",
-                visible(status.name) if entry.status else visible(entry.path),
+                visible(status.name) or "-",
+                visible(status.workspace) if entry.status else visible(entry.path),
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return ["  ".join([*map(str.ljust, row, widths), row[5]]).rstrip() for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
 
 
 def report_of(entry: RunEntry) -> RunReport:

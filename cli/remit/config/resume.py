@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from remit.base.errors import Faults, UsageFault
 from remit.base.limits import Limits
+from remit.base.records import UserSaid
 from remit.base.spec import RunSpec, Source
+from remit.config.images import FitPicture
 from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes
 from remit.config.models import resolve_models
 from remit.config.names import model_fault
-from remit.config.resolve import RunFlags, StdinWish, build_spec
+from remit.config.resolve import RunFlags, StdinRead, StdinWish, build_spec
 from remit.config.settings import Settings
 from remit.config.task import ToolEffects
 
@@ -68,6 +70,51 @@ def changed_spec(
     return msgspec.structs.replace(spec, **changes), notes
 
 
+def said_by(
+    flags: RunFlags,
+    settings: Settings,
+    tool_effects: ToolEffects,
+    read_stdin: Callable[[StdinWish], StdinRead],
+    cwd: str,
+    fit_picture: FitPicture,
+) -> UserSaid | None:
+    """The prompt that a command line gives to a session that is there already; None where a client gives it. Raises
+    Faults."""
+    alone = RunFlags(
+        prompt=flags.prompt,
+        prompt_file=flags.prompt_file,
+        stdin=flags.stdin,
+        images=flags.images,
+        driven=flags.driven,
+    )
+    spec = build_spec(alone, settings, tool_effects, read_stdin, cwd, fit_picture)
+    return UserSaid(spec.prompt, images=spec.images) if spec.prompt else None
+
+
+def continued_spec(
+    spec: RunSpec, flags: RunFlags, settings: Settings, tool_effects: ToolEffects, cwd: str
+) -> tuple[RunSpec, list[str]]:
+    """The spec that a session goes on with under a new command line, and what to tell of it.
+
+    Without further flags it is what it was; else it is made anew from the flags it had, and over them the new ones.
+    Raises Faults."""
+    given = msgspec.structs.replace(
+        flags, prompt=None, prompt_file=None, stdin=None, images=(), driven=False, mode=None
+    )
+    if given == RunFlags():
+        return changed_spec(spec, ResumeFlags(), tool_effects, settings)
+    if not spec.command:
+        raise UsageFault("the session does not know its command line, so that no flag can change it")
+    had = _placed(msgspec.convert(spec.command["flags"], RunFlags), spec.command["cwd"])
+    new = {name: value for name, value in msgspec.structs.asdict(_placed(given, cwd)).items() if value}
+    new["limits"] = {**had.limits, **given.limits}
+    if not given.task and not given.workspace:
+        new["workspace"] = spec.workspace
+    both = msgspec.structs.replace(had, **new)
+    whole = msgspec.structs.replace(spec, command={"flags": msgspec.to_builtins(both), "cwd": cwd})
+    return _reloaded(whole, tool_effects, settings), []
+
+
 def changed_files(files: Mapping[str, str]) -> dict[str, str]:
     """Of the files with these sha256, those that are no longer so, and how."""
     found: dict[str, str] = {}
@@ -88,7 +135,9 @@ def _reloaded(spec: RunSpec, tool_effects: ToolEffects, settings: Settings) -> R
     if not spec.command:
         raise UsageFault("the run does not know its command line, so its files cannot be read again", where="--reload")
     flags = msgspec.convert(spec.command["flags"], RunFlags)
-    flags = msgspec.structs.replace(flags, prompt=spec.prompt, prompt_file=None, inputs=(), stdin=None, images=())
+    # Where a client brings the prompts, there is none of the command line's.
+    said = {"prompt": spec.prompt or None, "driven": not spec.prompt}
+    flags = msgspec.structs.replace(flags, prompt_file=None, inputs=(), stdin=None, images=(), **said)
 
     def read_stdin(wish: StdinWish) -> _Kept:
         return _Kept(b"kept", spec.stdin)
@@ -99,6 +148,7 @@ def _reloaded(spec: RunSpec, tool_effects: ToolEffects, settings: Settings) -> R
         "images": spec.images,
         "stdin": spec.stdin,
         "memory": spec.memory,
+        "mode": spec.mode,
         "command": spec.command,
     }
     return msgspec.structs.replace(fresh, **kept)
@@ -115,6 +165,7 @@ def _placed(flags: RunFlags, cwd: str) -> RunFlags:
         task=place(flags.task),
         approvals=place(flags.approvals),
         policies=tuple(os.path.join(cwd, path) for path in flags.policies),
+        workspace=place(flags.workspace),
     )
 
 

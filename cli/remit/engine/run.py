@@ -116,11 +116,11 @@ class Run:
         if seconds is not None and self.elapsed() >= seconds:
             raise spent_error("seconds", seconds)
 
-    async def go(self) -> Result:
-        """The prompt of the spec, or what is left of it, to the end; then everything is let go of. Never raises for
-        anything that happens on the way."""
+    async def go(self, said: UserSaid | None = None) -> Result:
+        """One prompt to its end; then everything is let go of. said: as in `prompt`. Never raises for anything that
+        happens on the way."""
         try:
-            return await self.prompt()
+            return await self.prompt(said)
         finally:
             await self.close()
 
@@ -188,7 +188,8 @@ class Run:
         recorder, state = self._recorder, self._recorder.state
         if said is not None:
             # What an earlier prompt left open is no part of this one.
-            self._settle_rest()
+            left = self._settle_rest()
+            self._notices += [Notice(kind="repair", text=text) for text in left if not self.results]
         recorder.emit(self._init)
         while self._notices:
             recorder.emit(self._notices.pop(0))
@@ -287,8 +288,9 @@ class Run:
             return ""
         return f"; what the agent did until then is kept: task_id {job.task_id}, mode {job.mode}"
 
-    def _settle_rest(self) -> None:
-        """Calls that are left when a prompt is given up: none of them runs later."""
+    def _settle_rest(self) -> list[str]:
+        """Calls that are left when a prompt is given up: none of them runs later. What became of each."""
+        told = []
         for opened in list(self._recorder.state.unsettled()):
             call = opened.call
             what = "was interrupted; whether it took effect is unknown" if opened.started else "was not run"
@@ -296,6 +298,8 @@ class Run:
             outcome: Outcome = err(code, f"{call.tool} {what}: the prompt was interrupted{self._job_of(call.key)}")
             settled = CallSettled(call.key, call.id, call.tool, outcome, outcome.for_model(), parent=call.parent)
             self._recorder.settle(settled, sync=True)
+            told.append(f"{call.key}: {call.tool} {what}")
+        return told
 
     async def _take_mail(self) -> None:
         """Messages that came while calls ran go along with their results."""

@@ -44,6 +44,7 @@ from remit.base.records import (
     RulesChanged,
     RunResumed,
     RunStarted,
+    SessionForked,
     Spent,
     TodosSet,
     TurnStarted,
@@ -180,6 +181,16 @@ class State:
     @apply.register(RulesChanged)
     def _(self, record: RulesChanged) -> None:
         self.rules, self.mode = record, record.mode
+
+    @apply.register(SessionForked)
+    def _(self, record: SessionForked) -> None:
+        self.messages += record.messages
+        self.call_ids |= {call.id for message in record.messages for call in message.calls()}
+        self.turn, self.user_turns = record.turn, record.user_turns
+        self.began = Before(record.turn)
+        self.prompts, self.stamps = list(record.prompts), dict(record.stamps)
+        self.outputs = dict(record.outputs)
+        self.todos = TodosSet(record.todos) if record.todos else None
 
     @apply.register(RunResumed)
     def _(self, record: RunResumed) -> None:
@@ -409,6 +420,15 @@ class State:
         self.ended = record
         seconds = record.result.get("spent", {}).get("seconds", 0.0)
         self.elapsed = max(self.elapsed, self.began.elapsed + seconds)
+
+    def transcript(self, never: str) -> tuple[Message, ...]:
+        """The messages, with a result for every call. never: what the model is told of a call that has none."""
+        if not self.open:
+            return tuple(self.messages)
+        results = tuple(
+            self._results.get(key) or ResultBlock(call.id, never, is_error=True) for key, call in self._calls.items()
+        )
+        return (*self.messages, Message("user", results))
 
     def turns(self) -> int:
         """Of this prompt."""

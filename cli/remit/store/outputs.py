@@ -16,7 +16,7 @@ from remit.base.calls import Retained
 from remit.base.clipping import line_count
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB
-from remit.base.records import CallSettled, JobEnded, Record
+from remit.base.records import CallSettled, JobEnded, Record, SessionForked
 from remit.base.text import clip, shorten
 from remit.store.durable import DIRECTORY, replace_file, telling
 
@@ -52,6 +52,21 @@ class OutputStore:
         for record in records:
             if isinstance(record, CallSettled | JobEnded) and record.output is not None:
                 self._take(record.output)
+            if isinstance(record, SessionForked):
+                for retained in record.retained:
+                    self._take(retained)
+
+    def copy_from(self, run_dir: str, records: Iterable[Record]) -> tuple[Retained, ...]:
+        """Copy what another run keeps, and still has, before anything is kept here; what was copied."""
+        other = OutputStore(run_dir, max_bytes=self._max_bytes, total=self._total)
+        other.rebuild(records)
+        copied = []
+        for retained in other.held():
+            content = other._content(_file(retained.handle))
+            if content is not None and _digest(content) == retained.sha256:
+                self._write(retained, content, sync=True)
+                copied.append(retained)
+        return tuple(copied)
 
     def held(self) -> tuple[Retained, ...]:
         """What is kept, the oldest first."""

@@ -29,9 +29,13 @@ JOURNAL_FILE = "journal.jsonl"
 LOCK_FILE = "lock"
 EARLIER = "earlier"
 # What a run puts into its directory, `run.json` aside.
-PARTS = (JOURNAL_FILE, "events.jsonl", "decisions.jsonl", "artifacts.json", "calls", "outputs", "tasks", "artifacts")
+PARTS = (
+    *(JOURNAL_FILE, "events.jsonl", "decisions.jsonl", "artifacts.json"),
+    *("calls", "outputs", "tasks", "plan.md", "artifacts"),
+)
 
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MARK = b"remit "
 _LOCK_TRIES = 10
 _LOCK_PAUSE = 0.02
@@ -55,7 +59,8 @@ def is_run_id(text: str) -> bool:
 
 class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`run.json`. status: `running`, or the verdict it ended with. started, ended: Unix seconds.
-    counts: turns, calls, refusals, ... as the result line has them."""
+    workspace: absolute, "" where the run is no session that can be continued. prompts: how many have ended. counts:
+    turns, calls, refusals, ... as the result line has them."""
 
     run_id: str
     version: int = 1
@@ -73,6 +78,8 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     usd: float | None = None
     error: str = ""
     counts: dict[str, int] = {}
+    workspace: str = ""
+    prompts: int = 0
 
 
 class RunDir:
@@ -93,8 +100,11 @@ class RunDir:
         self._directory = directory
 
     @classmethod
-    def create(cls, path: str | None, state_dir: str, run_id: str, *, started: float = 0.0) -> RunDir:
-        """A directory for a new run: `path`, or one under the state directory.
+    def create(
+        cls, path: str | None, state_dir: str, run_id: str, *, started: float = 0.0, listed: bool = True
+    ) -> RunDir:
+        """A directory for a new run: `path`, or one under the state directory. listed: whether `remit runs` may know
+        of one at `path`.
 
         Raises UsageFault for a place that is no directory, in use, or holds files of others under
         our names; EnvironmentFault for one that cannot be written.
@@ -111,7 +121,7 @@ class RunDir:
             place = os.path.abspath(path)
             _make_directory(place)
         run = cls._take(place, run_id, started)
-        if path is not None:
+        if path is not None and listed:
             run._register(runs)
         return run
 
@@ -441,7 +451,7 @@ def list_runs(state_dir: str, limit: int | None = None) -> list[RunEntry]:
 
 
 def find_run(state_dir: str, ref: str) -> RunEntry:
-    """The run that `ref` names: an id or the start of one, `last`, or a run directory.
+    """The run that `ref` names: an id or the start of one, `last`, a session id, or a run directory.
 
     Raises UsageFault: unknown (with near ones), ambiguous (with all of them), or gone.
     """
@@ -461,7 +471,26 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
     if matches:
         shown = ", ".join(matches[:10]) + (f" and {len(matches) - 10} more" if len(matches) > 10 else "")
         raise UsageFault(f"{shorten(ref)} is the start of {len(matches)} runs: {shown}", hint="give more of the id")
+    if _SESSION_ID.fullmatch(ref) and (entry := find_session(state_dir, ref)) is not None:
+        return entry
     raise _unknown(ref, ids)
+
+
+def find_session(state_dir: str, session_id: str) -> RunEntry | None:
+    """The run that serves this session, if its directory is there."""
+    entries = list_runs(state_dir)
+    return next((each for each in entries if each.status and each.status.session_id == session_id), None)
+
+
+def latest_session(state_dir: str, workspace: str) -> RunEntry | None:
+    """The session of this directory that was used last."""
+    ours = [each for each in list_runs(state_dir) if each.status and each.status.workspace == workspace]
+    return max(ours, key=_last_use, default=None)
+
+
+def _last_use(entry: RunEntry) -> tuple[float, float]:
+    assert entry.status is not None
+    return max(entry.status.started, entry.status.ended or 0.0), entry.status.started
 
 
 def _registered(runs: str) -> list[str]:

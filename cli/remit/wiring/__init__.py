@@ -1,5 +1,6 @@
 """The composition root: the only room that knows every concrete class."""
 
+from remit.wiring.fork import fork
 from remit.wiring.grants import RunWorld
 from remit.wiring.offer import (
     current_directory,
@@ -10,14 +11,16 @@ from remit.wiring.offer import (
     with_memory,
 )
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import ReadyRun, journaled_spec, resume, start
+from remit.wiring.ready import Fresh, ReadyRun, journaled_spec, resume, start
 
 __all__ = [
+    "Fresh",
     "Listeners",
     "Ports",
     "ReadyRun",
     "RunWorld",
     "current_directory",
+    "fork",
     "journaled_spec",
     "list_tools",
     "load_rules",

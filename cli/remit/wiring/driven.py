@@ -41,6 +41,8 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
         client.on_interrupt = Interrupted(ready.run, jobs, client)
     client.also_serve(manner.controls(client))
     ready.dispatch.client = client
+    if ready.said is not None:
+        inbox.put(ready.said)
 
     def ended(result: Result) -> None:
         ready.leave_status(result)

@@ -14,7 +14,7 @@ from remit.base.calls import Call, RuleRef
 from remit.base.errors import RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, World
-from remit.base.records import JobStarted, PromptEnded, Record, RunResumed, RunStarted
+from remit.base.records import JobStarted, PromptEnded, Record, RulesChanged, RunResumed, RunStarted, UserSaid
 from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
 from remit.base.spec import RunSpec
@@ -33,7 +33,7 @@ from remit.engine.turn import Asker
 from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
-from remit.policy.modes import DEFAULT, in_mode
+from remit.policy.modes import DEFAULT, in_mode, mode_named
 from remit.store.journal import FileJournal, read_journal
 from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
@@ -57,7 +57,7 @@ from remit.wiring.offer import (
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.wiring.ruling import Ruling
 from remit.wiring.status import StatusFollower
-from remit.wiring.tidy import sweep_leavings
+from remit.wiring.tidy import passing_directory, remove_directory, sweep_leavings
 from remit.workspace.root import Root
 
 
@@ -72,6 +72,8 @@ class ReadyRun(msgspec.Struct):
     ruling: Ruling
     jobs: Jobs | None = None
     """Agents and commands with a life of their own, where the run may have any."""
+    said: UserSaid | None = None
+    """The prompt to begin with, where it is not that of the spec."""
 
     def leave_status(self, result: Result) -> None:
         """Let `run.json` say how the run ended, also where the journal could not take its last record."""
@@ -85,13 +87,32 @@ class ReadyRun(msgspec.Struct):
             closer()
 
 
+class Fresh(msgspec.Struct, frozen=True):
+    """How a new run differs from most. session_id: to be used, "" for one of its own. ephemeral: its directory is
+    removed at its end. before: told of the directory, what belongs right behind the first record."""
+
+    session_id: str = ""
+    ephemeral: bool = False
+    before: Callable[[str], Sequence[Record]] = lambda _: ()
+
+
+FRESH = Fresh()
+
+
 def start(
-    spec: RunSpec, settings: Settings, out: str | None, listeners: Listeners, ports: Ports, *, record: str | None = None
+    spec: RunSpec,
+    settings: Settings,
+    out: str | None,
+    listeners: Listeners,
+    ports: Ports,
+    *,
+    record: str | None = None,
+    fresh: Fresh = FRESH,
 ) -> ReadyRun:
     """A new run, everything checked that can be known before the model is asked.
 
     Raises UsageFault (rules, approvals, directory), PreflightFault (model, key, price, workspace)."""
-    return begin(spec, settings, out, _preflight(spec, settings, ports, record, out), listeners, ports)
+    return begin(spec, settings, out, _preflight(spec, settings, ports, record, out), listeners, ports, fresh=fresh)
 
 
 def begin(
@@ -103,12 +124,18 @@ def begin(
     ports: Ports,
     *,
     model: str = "",
+    fresh: Fresh = FRESH,
 ) -> ReadyRun:
     """A new run of these parts. model: as the list of runs shows it, where that is not the spec's."""
     started = ports.clock.now()
-    directory = RunDir.create(out, settings.state_dir, new_run_id(ports.clock, ports.random_bytes), started=started)
-    session_id = ports.new_uuid()
+    run_id = new_run_id(ports.clock, ports.random_bytes)
+    if fresh.ephemeral:
+        out = passing_directory(parts.leavings)
+    directory = RunDir.create(out, settings.state_dir, run_id, started=started, listed=not fresh.ephemeral)
+    session_id = fresh.session_id or ports.new_uuid()
+    then = fresh.before(directory.path)
     directory.update(
+        workspace="" if spec.played or model else spec.workspace,
         session_id=session_id,
         name=spec.name,
         task=spec.task,
@@ -118,7 +145,10 @@ def begin(
     )
     plain = msgspec.to_builtins(spec)
     first = RunStarted(directory.run_id, session_id, __version__, started, _digest(plain), plain)
-    return _ready(spec, settings, directory, parts, listeners, ports, session_id, [], first)
+    ready = _ready(spec, settings, directory, parts, listeners, ports, session_id, [], first, then)
+    if fresh.ephemeral:
+        ready.closers.insert(0, lambda: remove_directory(directory.path))
+    return ready
 
 
 def resume(
@@ -127,30 +157,51 @@ def resume(
     settings: Settings,
     listeners: Listeners,
     ports: Ports,
+    *,
+    said: UserSaid | None = None,
+    further: bool = False,
+    mode: str = "",
 ) -> ReadyRun:
     """Take a run up where its journal ends. `change` gives the spec to go on with, from the one the
-    run was started with. Raises UsageFault when there is nothing to go on with."""
+    run was started with. said: a further prompt. further: there are prompts to come, so that a run whose last prompt
+    is done can be taken up as well. mode: to change to, "" for none.
+
+    Raises UsageFault when there is nothing to go on with."""
     records, _ = read_journal(directory.journal_path)
     old = journaled_spec(records, directory.path)
-    if old.played:
-        what = f"run {directory.run_id} played a recording, so that there is nothing to go on with"
-        raise UsageFault(what, where=directory.path, hint=f"play it again with `remit replay {old.played}`")
+    hold_live(old, directory.run_id, directory.path)
     spec = change(old)
     ended = _ended(records)
     catch_up(directory, records, ports)
-    if ended is not None and not ended.resumable:
+    if ended is not None and not ended.resumable and not further:
         raise UsageFault(
             f"run {directory.run_id} has ended ({ended.verdict}): there is nothing to go on with",
             where=directory.path,
-            hint="start a new one with `remit run`",
+            hint="say what is to be done next, as in `remit resume RUN PROMPT`, or start a new one with `remit run`",
         )
-    parts = _preflight(spec, settings, ports, None, directory.path)
+    parts = _preflight(spec, settings, ports, None, directory.path, mode or _mode(records))
     plain = msgspec.to_builtins(spec)
     changed = plain if spec != old else None
     directory.update(status="running", verdict="", exit_code=None, ended=None, pid=os.getpid(), model=spec.model)
     session_id = directory.status.session_id or ports.new_uuid()
     first = RunResumed(ports.clock.now(), changed, _digest(plain))
-    return _ready(spec, settings, directory, parts, listeners, ports, session_id, records, first)
+    ready = _ready(spec, settings, directory, parts, listeners, ports, session_id, records, first)
+    ready.said = said
+    if mode:
+        ready.ruling.change(mode_named(mode), who="flag")
+    return ready
+
+
+def _mode(records: Sequence[Record]) -> str:
+    """The mode that a session was left in."""
+    return next((each.mode for each in reversed(records) if isinstance(each, RulesChanged)), "")
+
+
+def hold_live(spec: RunSpec, run_id: str, where: str) -> None:
+    """Raise UsageFault for a run that asked no model."""
+    if spec.played:
+        what = f"run {run_id} played a recording, so that there is nothing to go on with"
+        raise UsageFault(what, where=where, hint=f"play it again with `remit replay {spec.played}`")
 
 
 def catch_up(directory: RunDir, records: Sequence[Record], ports: Ports) -> None:
@@ -250,6 +301,7 @@ def _ready(
     session_id: str,
     records: Sequence[Record],
     first: RunStarted | RunResumed,
+    then: Sequence[Record] = (),
 ) -> ReadyRun:
     course = parts.course
     state = State(spec.limits)
@@ -272,6 +324,8 @@ def _ready(
     )
     recorder = Recorder(journal, state, emitter, ports.clock, parts.guard)
     recorder.record(first)
+    for record in then:
+        recorder.record(record)
     confined, room = parts.confined, batch_bytes(parts.models)
     hands = Hands(
         spec,
@@ -287,7 +341,7 @@ def _ready(
         result_bytes=room,
         questions=parts.approvals.questions if parts.approvals is not None else None,
     )
-    for journaled in (records, *agents.values()):
+    for journaled in ([*records, *then], *agents.values()):
         hands.outputs.rebuild(journaled)
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
@@ -315,7 +369,7 @@ def _ready(
     window = Window(asker, recorder, spec.compaction)
     check = _check_runner(spec, dispatch, course.tool)
     finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts.altered))
-    init = course.told(_init(spec, directory, parts, resumed=bool(records)))
+    init = course.told(_init(spec, directory, parts, resumed=bool(records or then)))
     ruling = Ruling(parts.policy, registry.tool_effects(), gate, recorder, init, hands.rule)
     told = [Notice(kind="run_directory", text=text) for text in notices]
     told += parts.confined.notices()

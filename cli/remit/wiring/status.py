@@ -31,6 +31,7 @@ class StatusFollower:
             exit_code=record.exit_code,
             resumable=record.resumable,
             ended=self._clock.now(),
+            prompts=self._directory.status.prompts + 1,
             usd=result.get("total_cost_usd"),
             error="; ".join(result.get("errors") or []),
             counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from remit.store.leavings import Leaving, sweep
+import os
+
+from remit.store.leavings import Leaving, Leavings, sweep
 
 
 def sweep_leavings(state_dir: str) -> None:
     """Remove temporary files and directories of runs that are dead."""
     sweep(state_dir, {"unfinished": _clear, "private": _remove})
+
+
+def passing_directory(leavings: Leavings) -> str:
+    """A directory of its own for a run of which nothing is to be left. Raises EnvironmentFault."""
+    import tempfile
+
+    from remit.store.durable import environment_fault
+
+    try:
+        path = os.path.realpath(tempfile.mkdtemp(prefix="remit-run-"))
+    except OSError as problem:
+        raise environment_fault(problem, tempfile.gettempdir(), "create a temporary directory") from problem
+    leavings.note("private", path)
+    return path
+
+
+def remove_directory(path: str) -> None:
+    """As far as that is possible."""
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _clear(leaving: Leaving) -> None:
@@ -17,6 +40,4 @@ def _clear(leaving: Leaving) -> None:
 
 
 def _remove(leaving: Leaving) -> None:
-    import shutil
-
-    shutil.rmtree(leaving.path, ignore_errors=True)
+    remove_directory(leaving.path)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +99,22 @@ def test_without_runs_stdout_is_empty(state: str, capsys: pytest.CaptureFixture[
 def test_runs_are_listed_in_columns_newest_first(
     state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make(state, ONE, [], status="done", ended=1003.25, model="scripted/demo", name="weekly")
+    session = "3d6f1a52-6a51-4f6e-9b5a-0d9c3f6f2a11"
+    more = {"session_id": session, "workspace": "/work", "prompts": 2}
+    make(state, ONE, [], status="done", ended=1003.25, model="scripted/demo", name="weekly", **more)
     make(state, TWO, [], str(tmp_path / "out"), ended=8661.0, status="unmet", model="m", name=EVIL)
     make(state, THREE, [], str(tmp_path / "gone"))
     (tmp_path / "gone").rename(tmp_path / "moved")
 
     assert run_app(["runs", "list", "--all"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "RUN                     STATUS  STARTED (UTC)        TOOK     MODEL          NAME",
-        f"{THREE}  gone    -                    -        -              {tmp_path}/gone",
-        f"{TWO}  unmet   1970-01-01 00:16:40  2:07:41  m              x\\x1b]0;pwned\\x07\\x9b\\u202e\\n",
-        f"{ONE}  done    1970-01-01 00:16:40  3.2 s    scripted/demo  weekly",
+    lines = capsys.readouterr().out.splitlines()
+    assert [re.split(" {2,}", line) for line in lines] == [
+        ["RUN", "STATUS", "STARTED (UTC)", "TOOK", "PROMPTS", "SESSION", "MODEL", "NAME", "DIRECTORY"],
+        [THREE, "gone", "-", "-", "0", "-", "-", "-", f"{tmp_path}/gone"],
+        [TWO, "unmet", "1970-01-01 00:16:40", "2:07:41", "0", "-", "m", "x\\x1b]0;pwned\\x07\\x9b\\u202e\\n"],
+        [ONE, "done", "1970-01-01 00:16:40", "3.2 s", "2", "3d6f1a52", "scripted/demo", "weekly", "/work"],
     ]
+    assert lines[3].index("weekly") == lines[0].index("NAME")
 
 
 def test_runs_that_are_gone_are_hidden_and_counted(
