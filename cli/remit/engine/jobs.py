@@ -77,6 +77,7 @@ class Jobs:
         self._show = show
         self._fatal = fatal
         self._live: dict[str, Job] = {}
+        self._opened = False
         self.background = background
         self.inbox = Inbox()
         self.inbox.expects = self.active
@@ -203,7 +204,10 @@ class Jobs:
 
     def settle_lost(self) -> None:
         """Those of a process that died are interrupted, and never run again by themselves. The model is told of the
-        ones in the background."""
+        ones in the background. Once is enough."""
+        if self._opened:
+            return
+        self._opened = True
         for facts in list(self._recorder.state.jobs.values()):
             if facts.status == "running" and facts.task_id not in self._live:
                 text = f"{_named(facts)} was interrupted when the process of the run died{marks(facts)}"
