@@ -1,6 +1,6 @@
 """Entry point. `--version`, and `__exec`, `__picture` and `__parse` by which remit starts its own helpers, the
 launcher of commands, the decoder of pictures and the readers of source, are answered before anything else is
-imported."""
+imported; so is `__settle`, the last step of the one-file program when it unpacks itself."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ def main() -> None:
         from remit.code.worker import main as parse
 
         parse()
+        return
+    if sys.argv[1:2] == ["__settle"]:
+        from remit.commands.settle import main as settle
+
+        settle(*sys.argv[2:])
         return
     if sys.argv[1:] in (["--version"], ["-V"]):
         from remit import __version__

@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-REMIT = [sys.executable, "-m", "remit"]
+REMIT = [given] if (given := os.environ.get("REMIT_TEST_BINARY")) else [sys.executable, "-m", "remit"]
+"""What the tests run: the source, or the one-file program that the variable names."""
+
+UNPACKED = {"XDG_CACHE_HOME": str(Path(given).resolve().parent / "unpacked")} if given else {}
+"""The one-file program unpacks itself once for all homes."""
 
 
 @dataclass
@@ -87,6 +91,7 @@ class Home:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         self.environ = {
             **kept,
+            **UNPACKED,
             "HOME": str(self.path / "home"),
             "REMIT_STATE_DIR": str(self.path / "state"),
             "REMIT_CACHE_DIR": str(self.path / "cache"),

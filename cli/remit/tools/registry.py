@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -17,6 +18,9 @@ TOOLSETS = ("documents", "files", "code", "execution", "agents")
 @cache
 def places() -> dict[str, str]:
     """Every tickable tool's name and the module that holds it."""
+    if getattr(sys, "frozen", False):
+        # A frozen program has no folders; its build wrote down what was in them.
+        return dict(importlib.import_module("remit.tools.built_index").PLACES)
     found: dict[str, str] = {}
     for toolset in TOOLSETS:
         package = f"remit.tools.{toolset}"

@@ -15,6 +15,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import KIB, MIB
 from remit.base.ports import Evaluated, Raised
 from remit.base.text import clip, scrub
+from remit.workspace.bundled import bundled
 from remit.workspace.monty_guard import WorkerGuard
 from remit.workspace.monty_value import valued
 
@@ -64,6 +65,8 @@ def find_worker(given: str = "") -> str:
     """The worker program, absolute, or "" where there is none. given: one that replaces that of the extra."""
     if given:
         return given if os.path.isfile(given) and os.access(given, os.X_OK) else ""
+    if found := bundled("monty"):
+        return found
     import sysconfig
 
     places = (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"))

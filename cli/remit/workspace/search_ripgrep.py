@@ -12,6 +12,7 @@ from typing import BinaryIO
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Ground
 from remit.base.text import shorten
+from remit.workspace.bundled import bundled
 from remit.workspace.names import UNFINISHED_GLOB
 from remit.workspace.search_child import DESCRIPTORS, MAX_MEMORY_BYTES, Child, collect, gather
 from remit.workspace.search_regex import LinePattern
@@ -58,6 +59,8 @@ def find_ripgrep() -> str | None:
     if not os.path.isdir(DESCRIPTORS):
         return None
 
+    if found := bundled("rg"):
+        return found
     for place in (sysconfig.get_path("scripts"), _package_place()):
         if place and os.access(path := os.path.join(place, "rg"), os.X_OK):
             return path

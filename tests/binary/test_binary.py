@@ -1,0 +1,238 @@
+"""The one-file program unpacks itself once, whatever it finds there, and is then what the source is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fakes.cli import Home
+from fakes.unprivileged import become_nobody
+
+MIB = 1 << 20
+
+
+class Cache:
+    """A user's place for the program."""
+
+    def __init__(self, place: Path) -> None:
+        self.home = place / "home"
+        self.temp = place / "tmp"
+        for folder in (self.home, self.temp):
+            folder.mkdir(mode=0o700)
+        self.environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "TMPDIR": str(self.temp)}
+
+    def run(self, program: Path, *args: str, environ: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, *args],
+            env={**self.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    @property
+    def unpacked(self) -> list[Path]:
+        return sorted((self.home / ".cache" / "remit").glob("rt-*"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path)
+
+
+def says_version(ran: subprocess.CompletedProcess[str]) -> bool:
+    return (ran.returncode, ran.stdout[:6], ran.stderr) == (0, "remit ", "")
+
+
+def test_it_is_small_enough(program: Path) -> None:
+    assert program.stat().st_size <= 40 * MIB
+
+
+def test_it_unpacks_once(program: Path, cache: Cache) -> None:
+    assert says_version(cache.run(program, "--version"))
+    (first,) = cache.unpacked
+    made = first.stat().st_mtime_ns
+    assert first.stat().st_mode & 0o077 == 0
+    assert says_version(cache.run(program, "--version"))
+    assert [(each, each.stat().st_mtime_ns) for each in cache.unpacked] == [(first, made)]
+
+
+def test_two_first_runs_at_once(program: Path, cache: Cache) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        ran = list(pool.map(lambda _: cache.run(program, "--version"), range(3)))
+    assert all(map(says_version, ran))
+    assert len(cache.unpacked) == 1
+    assert not list((cache.home / ".cache" / "remit").glob(".new*"))
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "replaced", "mode", "program"])
+def test_a_damaged_cache_is_unpacked_anew(program: Path, cache: Cache, harm: str) -> None:
+    cache.run(program, "--version")
+    (place,) = cache.unpacked
+    victim = place / "remit" if harm == "program" else next(place.rglob("base_library.zip"))
+    content = victim.read_bytes()
+    if harm in ("cut", "program"):
+        victim.write_bytes(content[: len(content) // 2])
+    elif harm == "gone":
+        victim.unlink()
+    elif harm == "replaced":
+        victim.write_bytes(b"x" * len(content))
+    else:
+        victim.chmod(0)
+    assert says_version(cache.run(program, "--version"))
+    assert victim.read_bytes() == content
+    assert len(cache.unpacked) == 1
+
+
+def test_a_run_that_was_killed_while_it_unpacked_leaves_nothing_in_the_way(program: Path, cache: Cache) -> None:
+    process = subprocess.Popen([program, "--version"], env=cache.environ, start_new_session=True)
+    base = cache.home / ".cache" / "remit"
+    deadline = time.monotonic() + 20
+    while not list(base.glob(".new*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert says_version(cache.run(program, "--version"))
+    assert len(cache.unpacked) == 1
+
+
+def test_old_versions_go_unless_they_are_in_use(program: Path, cache: Cache) -> None:
+    base = cache.home / ".cache" / "remit"
+    for name in ("rt-old", "rt-new", ".new.litter"):
+        (base / name).mkdir(parents=True)
+    old = time.time() - 30 * 86_400
+    for name in ("rt-old", ".new.litter"):
+        os.utime(base / name, (old, old))
+    assert says_version(cache.run(program, "--version"))
+    assert not (base / "rt-old").exists()
+    assert not (base / ".new.litter").exists()
+    assert (base / "rt-new").exists()
+
+
+def test_a_home_that_cannot_be_written(program: Path, cache: Cache) -> None:
+    environ = {"HOME": "/proc/nowhere"}
+    assert says_version(cache.run(program, "--version", environ=environ))
+    assert list(cache.temp.glob("remit-*/rt-*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system for this")
+def test_a_home_that_nothing_may_run_from(program: Path, cache: Cache) -> None:
+    script = f"mount -t tmpfs -o noexec none {cache.home} && exec {program} --version"
+    ran = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], env=cache.environ, capture_output=True, text=True, check=False
+    )
+    assert says_version(ran)
+    assert list(cache.temp.glob("remit-*/rt-*"))
+
+
+def test_no_place_at_all_is_told(program: Path, cache: Cache) -> None:
+    ran = cache.run(program, "--version", environ={"HOME": "/proc/nowhere", "TMPDIR": "/proc/nowhere"})
+    assert ran.returncode == 9
+    assert "XDG_CACHE_HOME" in ran.stderr
+    assert not ran.stdout
+
+
+def test_a_cache_that_is_a_link_is_not_trusted(program: Path, cache: Cache, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (cache.home / ".cache").mkdir()
+    (cache.home / ".cache" / "remit").symlink_to(tmp_path / "elsewhere")
+    assert says_version(cache.run(program, "--version"))
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_arguments_streams_and_exit_codes_pass_through(program: Path, home: Home) -> None:
+    script = home.script({"text": "A  B"})
+    environ = {**home.environ, "HOME": str(home.path / "home")}
+    ran = subprocess.run(
+        [program, "run", "-m", script, "two  words", "--output-format", "json"],
+        cwd=home.work,
+        env=environ,
+        input=b"",
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0
+    assert json.loads(ran.stdout)["result"] == "A  B"
+    ran = subprocess.run(
+        [program, "run", "--nope"], env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert ran.returncode == 2
+
+
+def test_the_tools_are_those_of_the_source(program: Path, home: Home) -> None:
+    def told(*command: str | Path) -> object:
+        ran = subprocess.run(
+            [*command, "tools", "--json"], env=home.environ, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
+        return [(each["name"], each["schema"], each["description"]) for each in json.loads(ran.stdout)]
+
+    assert told(program) == told(sys.executable, "-m", "remit")
+
+
+def test_every_part_is_in_it(program: Path, home: Home) -> None:
+    """Search, shell, the interpreter, pictures, grammars, TLS: each is used for real."""
+    from PIL import Image
+
+    Image.new("RGB", (8, 8)).save(home.work / "a.png")
+    home.write("a.py", "def f():\n    return g()\n\ndef g():\n    return 1\n")
+    wanted: dict[str, dict[str, object]] = {
+        "file_grep": {"pattern": "return"},
+        "file_index": {"path": "a.py"},
+        "code_refs": {"symbol": "g"},
+        "python_execution": {"code": "6 * 7"},
+        "shell": {"command": "echo from $BASH_VERSION"},
+        "view_image": {"path": "a.png"},
+        "analyze_csv": {"path": "a.csv"},
+    }
+    home.write("a.csv", "a,b\n1,2\n")
+    script = home.script(
+        {"calls": [{"tool": tool, "arguments": arguments} for tool, arguments in wanted.items()]}, {"text": "Done."}
+    )
+    ran = subprocess.run(
+        [program, "run", "-m", script, "go", "--output-format", "stream-json"]
+        + [f"--tools={','.join(f'{tool}=auto' for tool in wanted)}"],
+        cwd=home.work,
+        env=home.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    results = {
+        event["tool_result_meta"][0]["tool"]: event["message"]["content"][0]
+        for event in events
+        if event["type"] == "user"
+    }
+    assert {tool for tool, result in results.items() if not result.get("is_error")} == set(wanted), ran.stderr
+    assert "42" in results["python_execution"]["content"]
+
+
+def test_it_runs_for_a_user_without_rights(program: Path, tmp_path: Path) -> None:
+    place = Path("/tmp") / f"remit-binary-{os.getpid()}"
+    place.mkdir(mode=0o777)
+    try:
+        shutil.copy(program, place / "remit")
+        (place / "remit").chmod(0o755)
+        place.chmod(0o777)
+        ran = subprocess.run(
+            [place / "remit", "--version"],
+            env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TMPDIR": str(place)},
+            preexec_fn=become_nobody,
+            capture_output=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+    finally:
+        shutil.rmtree(place)
