@@ -9,7 +9,7 @@ _remit_command() { # COMMAND: its $children and $flags
     kind=
     case "$1" in
     '')
-        children='run resume replay task policy runs memory tools models auth events completion man' flags='-V --version -h --help'
+        children='run resume replay task policy runs memory tools models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
         children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -79,6 +79,9 @@ _remit_command() { # COMMAND: its $children and $flags
         ;;
     'auth remove')
         children='' flags='-h --help'
+        ;;
+    'doctor')
+        children='' flags='--parts --json -h --help'
         ;;
     'events')
         children='' flags='-h --help'
@@ -183,7 +186,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume replay task policy runs memory tools models auth events completion man task.5 script policy.5 approvals providers events.7 tools.7'
+        kind='= remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers events.7 tools.7'
         ;;
     esac
 }

@@ -27,10 +27,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-EXTRAS = "python,images"
+EXTRAS = "python,images,binary"
 """Of the wheel; a local model is too large to carry."""
 
-PYINSTALLER = "pyinstaller==6.22.3"
 MARK = b"#PAYLOAD#\n"
 
 
@@ -78,7 +77,7 @@ def _environment(work: Path, wheel: Path) -> Path:
     venv = work / "venv"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     python = venv / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]", PYINSTALLER], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]"], check=True)
     return python
 
 

@@ -200,9 +200,9 @@ def test_every_part_is_in_it(program: Path, home: Home) -> None:
     script = home.script(
         {"calls": [{"tool": tool, "arguments": arguments} for tool, arguments in wanted.items()]}, {"text": "Done."}
     )
+    ticks = ",".join(f"{tool}=auto" for tool in wanted)
     ran = subprocess.run(
-        [program, "run", "-m", script, "go", "--output-format", "stream-json"]
-        + [f"--tools={','.join(f'{tool}=auto' for tool in wanted)}"],
+        [program, "run", "-m", script, "go", "--output-format", "stream-json", f"--tools={ticks}"],
         cwd=home.work,
         env=home.environ,
         stdin=subprocess.DEVNULL,

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "tools": "List the tools a run would offer, and why others are off.",
     "models": "List the models that are known, their prices and keys.",
     "auth": "Store the keys of providers, list and remove them.",
+    "doctor": "Say what is there, what works and what holds on this machine.",
     "events": "Print the JSON Schema of the event stream.",
     "completion": "Print the completion script of a shell.",
     "man": "Print a manual page.",

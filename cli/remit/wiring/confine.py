@@ -68,7 +68,7 @@ def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer, le
     named = ", ".join(dict.fromkeys(host for each in hosts.values() for host in each))
     if spec.sandbox == "off":
         return _unconfined(named)
-    sandbox = _try_out(spec, settings, policy, leavings)
+    sandbox = try_out(spec, settings, policy, leavings)
     layers = sandbox.layers()
     told = {name: str(layer) for name, layer in layers.items()}
     closed = ""
@@ -118,7 +118,7 @@ def _starts_commands(spec: RunSpec, offer: Offer) -> bool:
     return bool(spec.expect.checks) or any(Effect.EXECUTE in tool.effects or "machine" in tool.hands for tool in tools)
 
 
-def _try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavings) -> Any:
+def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavings) -> Any:
     import atexit
     import shutil
     import tempfile
