@@ -1,7 +1,7 @@
 # bash completion of remit, as `remit completion bash` prints it.
 # Use it now: source <(remit completion bash)
 
-_remit_tools='analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
+_remit_tools='analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
 _remit_selectors='path= host= url= command= topic= agent= name='
 _remit_models='anthropic/ azure/ deepseek/ google/ groq/ llama-cpp/ local/ mistral/ ollama/ openai/ openrouter/ replay/ scripted/ vllm/ xai/'
 
@@ -12,7 +12,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -137,7 +137,7 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:--example' | 'task new:--example')
         kind='= mixed-docs sales-report'
         ;;
-    'run:--resume')
+    'run:--resume' | 'run:--implement')
         kind='run'
         ;;
     'models:--provider')
@@ -165,7 +165,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='file'
         ;;
     'policy explain:'1)
-        kind='= analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
+        kind='= analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
         ;;
     'runs show:'1)
         kind='run'

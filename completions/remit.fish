@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --resume --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -67,7 +67,7 @@ function __remit_tools # NAME[=auto|ask|deny],...
     if test -n "$name"
         printf '%s\n' "$done$name"{auto,ask,deny}
     else
-        printf '%s\n' "$done"{analyze_csv,batch,code_context,code_expand,code_impact,code_map,code_refs,execution_environment,fetch_url,file_apply_patch,file_edit,file_glob,file_grep,file_index,file_read,file_write,list_files,propose_memory,python_execution,question,read_file,search_files,shell,task,task_control,todo_write,tool_output,update_plan,view_image,write_artifact}
+        printf '%s\n' "$done"{analyze_csv,batch,code_context,code_expand,code_impact,code_map,code_refs,execution_environment,fetch_url,file_apply_patch,file_edit,file_glob,file_grep,file_index,file_read,file_write,list_files,plan,propose_memory,python_execution,question,read_file,search_files,shell,task,task_control,todo_write,tool_output,update_plan,view_image,write_artifact}
     end
 end
 
@@ -76,7 +76,7 @@ function __remit_rules # TOOL[:SELECTOR=PATTERN]
     if test -n "$tool"
         printf '%s\n' "$tool"{path,host,url,command,topic,agent,name}=
     else
-        printf '%s\n' analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact
+        printf '%s\n' analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact
     end
 end
 
@@ -138,6 +138,8 @@ complete -c remit -n '__remit_in run' -l no-rtk -d 'Show the model all that comm
 complete -c remit -n '__remit_in run' -s c -l continue -d 'Go on with the latest session of this directory, if there is one.'
 complete -c remit -n '__remit_in run' -l resume -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)' -d 'Go on with this session: a run or session id, or `last`.'
 complete -c remit -n '__remit_in run' -l fork -l fork-session -d 'Go on with a copy of that session, which stays as it is.'
+complete -c remit -n '__remit_in run' -l implement -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)' -d 'Carry out the plan of this session.'
+complete -c remit -n '__remit_in run' -l clear -d 'Carry it out in a new session, which the plan moves to.'
 complete -c remit -n '__remit_in run' -l session-id -x -d 'The id of the new session.'
 complete -c remit -n '__remit_in run' -l ephemeral -d 'Leave nothing of the run on disk but what its tools do.'
 complete -c remit -n '__remit_in run' -s q -l quiet -d 'No progress on stderr, only what went wrong.'
@@ -199,7 +201,7 @@ complete -c remit -n '__remit_in policy explain' -l on-ask -x -a 'deny stop' -d 
 complete -c remit -n '__remit_in policy explain' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
 complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
 complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
+complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
 complete -c remit -n '__remit_at 1 runs' -a list -d 'List runs, newest first.'
 complete -c remit -n '__remit_at 1 runs' -a show -d 'Show what a run did, what it was refused, and how to go on.'
 complete -c remit -n '__remit_at 1 runs' -s h -l help -d 'Show the help and exit.'

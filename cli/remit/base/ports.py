@@ -10,7 +10,7 @@ import msgspec
 from remit.base.calls import Call, Decision, Outcome, Retained, RuleRef
 from remit.base.events import Event
 from remit.base.messages import Part, Request
-from remit.base.records import Record
+from remit.base.records import PlanWritten, Record
 from remit.base.resources import Effect, Resource
 
 
@@ -397,6 +397,14 @@ class RunState(Protocol):
 
     def set_todos(self, todos: Sequence[Todo]) -> None:
         """Replace the whole list."""
+        ...
+
+    def plan_document(self) -> str:
+        """The plan of the session. Raises Failure(not_found, file_refused)."""
+        ...
+
+    def write_plan_document(self, content: str) -> PlanWritten:
+        """Replace the plan of the session. Raises Failure(denied, invalid_arguments), EnvironmentFault."""
         ...
 
     def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:

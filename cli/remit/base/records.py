@@ -231,6 +231,20 @@ class PlanSet(msgspec.Struct, frozen=True, tag="plan_set"):
     note: str
 
 
+class PlanWritten(msgspec.Struct, frozen=True, tag="plan_written"):
+    """The plan document of the session was replaced. revision: counts from 1. sha256: of its bytes."""
+
+    revision: int
+    bytes: int
+    sha256: str
+
+
+class PlanMoved(msgspec.Struct, frozen=True, tag="plan_moved"):
+    """The plan document belongs to the session of that run from here on, and this one has none."""
+
+    run_id: str
+
+
 class TodosSet(msgspec.Struct, frozen=True, tag="todos_set"):
     """The whole todo list: content, status and priority of each item."""
 
@@ -341,6 +355,8 @@ Record = (
     | Reached
     | ArtifactWritten
     | PlanSet
+    | PlanWritten
+    | PlanMoved
     | TodosSet
     | OutputSubmitted
     | JobStarted

@@ -90,6 +90,10 @@ Resume = Annotated[
 Fork = Annotated[
     bool, typer.Option("--fork", "--fork-session", help="Go on with a copy of that session, which stays as it is.")
 ]
+Implement = Annotated[
+    str | None, typer.Option("--implement", metavar="RUN", help="Carry out the plan of this session.")
+]
+Clear = Annotated[bool, typer.Option("--clear", help="Carry it out in a new session, which the plan moves to.")]
 SessionId = Annotated[str | None, typer.Option("--session-id", metavar="UUID", help="The id of the new session.")]
 Ephemeral = Annotated[bool, typer.Option("--ephemeral", help="Leave nothing of the run on disk but what its tools do.")]
 InputFormat = Annotated[

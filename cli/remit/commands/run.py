@@ -69,6 +69,8 @@ def run(
     latest: options.Continue = False,
     resume: options.Resume = None,
     fork: options.Fork = False,
+    implement: options.Implement = None,
+    clear: options.Clear = False,
     session_id: options.SessionId = None,
     ephemeral: options.Ephemeral = False,
     quiet: options.Quiet = False,
@@ -115,8 +117,16 @@ def run(
         driven=driven,
         mode=mode,
     )
-    session = SessionFlags(latest=latest, resume=resume, fork=fork, session_id=session_id, ephemeral=ephemeral)
-    session.hold(out=out, new={"--example": example, "--record": record})
+    session = SessionFlags(
+        latest=latest,
+        resume=resume,
+        fork=fork,
+        session_id=session_id,
+        ephemeral=ephemeral,
+        implement=implement,
+        clear=clear,
+    )
+    session.hold(out=out, new={"--example": example, "--record": record}, prompt=prompt or prompt_file)
     _start(flags, session, example, out, record, output_format, quiet)
 
 
@@ -206,10 +216,14 @@ def _taken_up(begun: _Begun, entry: RunEntry) -> Callable[[Listeners], ReadyRun]
 
     flags, settings, here = begun.flags, begun.settings, begun.here
     fresh = wiring.Fresh(begun.session.hold_id(settings.state_dir), begun.session.ephemeral)
-    said = said_by(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
     change = noted(lambda old: continued_spec(old, flags, settings, tool_effects(), here))
     ports = wiring.Ports(begun.environ, client=flags.driven)
-    mode = flags.mode or ""
+    mode, clear = flags.mode or "", begun.session.clear
+    if begun.session.implement is not None:
+        return lambda heard: wiring.implement(
+            entry, change, settings, heard, ports, clear=clear, mode=mode, out=begun.out, fresh=fresh
+        )
+    said = said_by(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
     if begun.session.fork:
         return lambda heard: wiring.fork(
             entry, change, settings, begun.out, heard, ports, said=said, mode=mode, fresh=fresh

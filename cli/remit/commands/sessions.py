@@ -24,20 +24,28 @@ class SessionFlags(msgspec.Struct, frozen=True, kw_only=True):
     fork: bool = False
     session_id: str | None = None
     ephemeral: bool = False
+    implement: str | None = None
+    clear: bool = False
 
     @property
     def takes_up(self) -> bool:
-        return self.latest or self.resume is not None
+        return self.latest or self.resume is not None or self.implement is not None
 
-    def hold(self, *, out: str | None, new: dict[str, object]) -> None:
+    def hold(self, *, out: str | None, new: dict[str, object], prompt: str | None = None) -> None:
         """Raise UsageFault for flags that contradict one another. new: flags for new sessions only, by name."""
         if self.latest and self.resume is not None:
             raise UsageFault("the latest session and one by its name are asked for", where="--continue")
+        if self.implement is not None and (self.latest or self.resume is not None or self.fork):
+            raise UsageFault("it names its session itself", where="--implement", hint="leave the other flags out")
+        if self.implement is not None and prompt is not None:
+            raise UsageFault("the plan is the prompt", where="--implement", hint="leave the prompt out")
+        if self.clear and self.implement is None:
+            raise UsageFault("there is no plan to move", where="--clear", hint="name its session with --implement")
         if self.fork and not self.takes_up:
             raise UsageFault("there is no session to copy", where="--fork", hint="name one with --resume")
         if self.ephemeral and out is not None:
             raise UsageFault("the run leaves nothing behind, so that it has no directory", where="--ephemeral")
-        if self.takes_up and not self.fork:
+        if self.takes_up and not self.fork and not self.clear:
             self._hold_old(out, new)
         elif self.takes_up:
             _hold_new(new)
@@ -48,12 +56,16 @@ class SessionFlags(msgspec.Struct, frozen=True, kw_only=True):
         given = {"--session-id": self.session_id, "--ephemeral": self.ephemeral, "--out": out, **new}
         for flag, value in given.items():
             if value:
-                raise UsageFault("a session that is taken up has that already", where=flag, hint="add --fork")
+                raise UsageFault(
+                    "a session that is taken up has that already",
+                    where=flag,
+                    hint="add --clear" if self.implement else "add --fork",
+                )
 
     def entry(self, state_dir: str, cwd: str, workspace: str | None) -> RunEntry | None:
         """The session that is there; None for a new one. workspace: as flags give it. Raises UsageFault."""
-        if self.resume is not None:
-            return find_run(state_dir, self.resume)
+        if (ref := self.resume if self.resume is not None else self.implement) is not None:
+            return find_run(state_dir, ref)
         place = os.path.abspath(os.path.join(cwd, workspace or ""))
         return latest_session(state_dir, place) if self.latest else None
 

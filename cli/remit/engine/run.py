@@ -75,6 +75,10 @@ class Run:
         self._stop: RemitError | None = None
         self._interrupt: RemitError | None = None
 
+    def tell(self, notice: Notice) -> None:
+        """Told with the next prompt."""
+        self._notices.append(notice)
+
     def stop(self, reason: RemitError) -> None:
         """End the run cleanly where it stands, from within the loop. The first reason counts."""
         self._stop = self._stop or reason

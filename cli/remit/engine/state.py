@@ -35,7 +35,9 @@ from remit.base.records import (
     JobStatus,
     Noted,
     OutputSubmitted,
+    PlanMoved,
     PlanSet,
+    PlanWritten,
     PromptEnded,
     Pruned,
     Reached,
@@ -117,7 +119,7 @@ class State:
 
     def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
         self.messages: list[Message] = []
-        self.turn = self.user_turns = 0
+        self.turn = self.user_turns = self.output_attempts = 0
         self.elapsed = self.api_seconds = 0.0
         self.open: dict[str, OpenCall] = {}
         self.call_ids: set[str] = set()
@@ -129,7 +131,6 @@ class State:
         self.plan: PlanSet | None = None
         self.todos: TodosSet | None = None
         self.output: OutputSubmitted | None = None
-        self.output_attempts: int = 0
         self.denials: dict[str, Denial] = {}
         self.counts: Counter[str] = Counter()
         self.usage: Usage = Usage()
@@ -140,10 +141,11 @@ class State:
         self.limits = limits
         self.rules: RulesChanged | None = None
         """The rule set that holds, None for the first one."""
+        self.plan_revision: int | None = None
+        """Of the plan document; 0: nothing is written yet, None: the session has no plan."""
         self.mode = self.told_mode = "default"
         """What holds, and what the model was told of last."""
         self.ledger = ledger or Ledger(limits)
-        self.estimated = False
         self.began = Before()
         self.said: list[str] = []
         """Names that the client gave to the messages of this prompt."""
@@ -164,7 +166,7 @@ class State:
         self.origin = self.blocked = ""
         """What began the prompt, where that was no message of the user; why an agent said that it cannot go on."""
         self._agents_turns = self._repeated_in = 0
-        self._cut = False
+        self.estimated = self._cut = False
         self._calls: dict[str, Call] = {}
         self._results: dict[str, ResultBlock] = {}
 
@@ -176,11 +178,12 @@ class State:
     @apply.register(RunStarted)
     def _(self, record: RunStarted) -> None:
         self.ended = None
-        self.mode = record.spec.get("mode", self.mode)
+        self._enter(record.spec.get("mode", self.mode))
 
     @apply.register(RulesChanged)
     def _(self, record: RulesChanged) -> None:
-        self.rules, self.mode = record, record.mode
+        self.rules = record
+        self._enter(record.mode)
 
     @apply.register(SessionForked)
     def _(self, record: SessionForked) -> None:
@@ -360,6 +363,14 @@ class State:
     def _(self, record: PlanSet) -> None:
         self.plan = record
 
+    @apply.register(PlanWritten)
+    def _(self, record: PlanWritten) -> None:
+        self.plan_revision = record.revision
+
+    @apply.register(PlanMoved)
+    def _(self, record: PlanMoved) -> None:
+        self.plan_revision = None
+
     @apply.register(TodosSet)
     def _(self, record: TodosSet) -> None:
         self.todos = record
@@ -458,6 +469,11 @@ class State:
     def wants_answer(self) -> bool:
         """Whether it is the model's turn to speak."""
         return not self.open and bool(self.messages) and self.messages[-1].role == "user"
+
+    def _enter(self, mode: str) -> None:
+        self.mode = mode
+        if mode == "plan" and self.plan_revision is None:
+            self.plan_revision = 0
 
     def _begin_prompt(self) -> None:
         """Another prompt of the session: what was said of the last one is no longer true."""

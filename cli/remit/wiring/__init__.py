@@ -2,6 +2,7 @@
 
 from remit.wiring.fork import fork
 from remit.wiring.grants import RunWorld
+from remit.wiring.implement import implement
 from remit.wiring.offer import (
     current_directory,
     list_tools,
@@ -21,6 +22,7 @@ __all__ = [
     "RunWorld",
     "current_directory",
     "fork",
+    "implement",
     "journaled_spec",
     "list_tools",
     "load_rules",

@@ -17,6 +17,7 @@ from remit.engine.jobs import Jobs
 from remit.engine.run import Run
 from remit.engine.session import Session
 from remit.stream.inbound import Asked, Line, LineReader, Replied, Said, Unreadable, Withdrawn
+from remit.wiring.implement import controls as implement_controls
 from remit.wiring.ready import ReadyRun
 
 
@@ -35,7 +36,7 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
     jobs = ready.jobs
     inbox = Inbox() if jobs is None else jobs.inbox
     client = Client(ready.run, inbox, ready.recorder, new_id, answer_seconds=manner.answer_seconds)
-    client.also_serve(ready.ruling.controls())
+    client.also_serve({**ready.ruling.controls(), **implement_controls(ready, client.say)})
     if jobs is not None:
         client.also_serve(controls(jobs))
         client.on_interrupt = Interrupted(ready.run, jobs, client)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from remit.base.errors import Failure
 from remit.base.records import Record, SessionForked, UserSaid
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
@@ -14,9 +15,11 @@ from remit.engine.state import State
 from remit.policy.modes import DEFAULT, mode_named
 from remit.store.journal import read_journal
 from remit.store.outputs import OutputStore
+from remit.store.plans import PlanDocument
 from remit.store.rundir import JOURNAL_FILE, RunEntry
+from remit.wiring.grants import written_plan
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import FRESH, Fresh, ReadyRun, hold_live, journaled_spec, start
+from remit.wiring.ready import FRESH, Fresh, ReadyRun, hold_live, journaled_spec, planned, start
 
 NEVER = "This call has no result: the session was copied before it ended."
 
@@ -42,12 +45,27 @@ def fork(
     hold_live(old, entry.run_id, entry.path)
 
     def before(directory: str) -> Sequence[Record]:
-        return [_copied(entry, records, old, directory)]
+        return [_copied(entry, records, old, directory), *_plan(entry, directory)]
 
     spec = msgspec.structs.replace(change(old), mode=mode_named(mode or DEFAULT))
-    ready = start(spec, settings, out, listeners, ports, fresh=msgspec.structs.replace(fresh, before=before))
+    ready = start(
+        spec,
+        settings,
+        out,
+        listeners,
+        ports,
+        fresh=msgspec.structs.replace(fresh, before=before, planned=planned(records)),
+    )
     ready.said = said
     return ready
+
+
+def _plan(entry: RunEntry, directory: str) -> list[Record]:
+    """The plan is copied along, where there is one that can be read."""
+    try:
+        return [written_plan(PlanDocument(directory).write(PlanDocument(entry.path).read()), 1)]
+    except Failure:
+        return []
 
 
 def _copied(entry: RunEntry, records: Sequence[Record], spec: RunSpec, directory: str) -> SessionForked:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from remit.base.calls import Call, RuleRef
+from remit.base.errors import ErrorCode, Failure
 from remit.base.events import Notice
 from remit.base.ports import Policy, Question, Questions, Reply, Step, Todo
-from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, Reached, Record, TodosSet
+from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, PlanWritten, Reached, Record, TodosSet
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
@@ -25,6 +26,7 @@ from remit.store.artifacts import ArtifactStore
 from remit.store.leavings import Leavings
 from remit.store.memory import MemoryProposals
 from remit.store.outputs import OutputStore
+from remit.store.plans import PlanDocument
 from remit.store.rundir import RunDir
 from remit.tools.contract import Tool
 from remit.wiring.ports import Ports
@@ -277,6 +279,32 @@ class Hands:
     def todos(self, todos: TodosSet) -> None:
         self._recorder.todos(todos)
 
+    def plan_document(self) -> str:
+        self._hold_plan()
+        return PlanDocument(self._directory.path).read()
+
+    def write_plan(self, content: str) -> PlanWritten:
+        revision = self._hold_plan()
+        if self._prefix:
+            raise Failure(ErrorCode.DENIED, "only the main agent replaces the plan; report what should change in it")
+        written = written_plan(PlanDocument(self._directory.path).write(content), revision + 1)
+        self._recorder.record(written)
+        return written
+
+    def _hold_plan(self) -> int:
+        """The revision of the plan. Raises Failure where the session has none."""
+        revision = self._whole._recorder.state.plan_revision
+        if revision is None:
+            raise Failure(ErrorCode.NOT_FOUND, "it requires a session plan: this session has never been in plan mode")
+        return revision
+
+
+def written_plan(data: bytes, revision: int) -> PlanWritten:
+    """The record of a plan that was written."""
+    import hashlib
+
+    return PlanWritten(revision, len(data), hashlib.sha256(data).hexdigest())
+
 
 class StateGrant:
     """The stores a run owns, for one call."""
@@ -290,6 +318,12 @@ class StateGrant:
 
     def set_todos(self, todos: Sequence[Todo]) -> None:
         self._hands.todos(TodosSet(tuple(msgspec.to_builtins(each) for each in todos)))
+
+    def plan_document(self) -> str:
+        return self._hands.plan_document()
+
+    def write_plan_document(self, content: str) -> PlanWritten:
+        return self._hands.write_plan(content)
 
     def propose_memory(self, text: str, tags: Sequence[str], reason: str) -> str:
         return self._hands.propose(self._key, text, tags, reason)

@@ -18,6 +18,7 @@ from remit.config.settings import Settings
 from remit.policy.answers import Answers, load_answers
 from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
+from remit.policy.modes import PLAN
 from remit.store.memory import MemoryProposals
 from remit.store.uses import ApprovalUses
 from remit.tools import registry
@@ -25,6 +26,8 @@ from remit.tools.contract import Tool
 from remit.tools.files._editor import EDITORS, editor_for
 
 OUTPUT_TOOL = "tool_output"
+PLAN_TOOL = "plan"
+NEEDS_PLAN = "it requires a session plan"
 CONTROL_TOOL = "task_control"
 
 
@@ -65,15 +68,20 @@ def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
     return load_answers(spec.approvals, names, now=lambda: datetime.now(UTC), uses=uses)
 
 
-def offer_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, *, client: bool = False) -> Offer:
+def offer_tools(
+    spec: RunSpec, policy: RuleSet, approvals: Answers | None, *, client: bool = False, has_plan: bool | None = None
+) -> Offer:
     """The ticked tools that could ever run, and those of the harness that this run needs. client: whether a program
-    that drives the run may be asked."""
+    that drives the run may be asked. has_plan: whether the session has one, None: if it begins with planning."""
     tools: dict[str, Tool] = {}
     withheld: dict[str, RuleRef] = {}
-    for name in _wanted(spec):
+    has_plan = spec.mode == PLAN if has_plan is None else has_plan
+    for name in _wanted(spec, has_plan):
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
-        missing = _no_background(name, spec, client) or _missing(tool, spec, approvals)
+        missing = (
+            _no_plan(name, has_plan or client) or _no_background(name, spec, client) or _missing(tool, spec, approvals)
+        )
         if missing:
             withheld[name] = RuleRef("none", "", missing)
         elif rule is None:
@@ -175,7 +183,11 @@ def _answerable(spec: RunSpec, approvals: Answers | None, client: bool) -> Calla
     return approvals.answerable if approvals is not None else lambda tool: False
 
 
-def _wanted(spec: RunSpec) -> list[str]:
+def _no_plan(name: str, may_plan: bool) -> str:
+    return NEEDS_PLAN if name == PLAN_TOOL and not may_plan else ""
+
+
+def _wanted(spec: RunSpec, has_plan: bool) -> list[str]:
     """Ticked tools, and `documents` tools of the harness by need."""
     names = list(spec.ticks)
     places = registry.places()
@@ -183,6 +195,8 @@ def _wanted(spec: RunSpec) -> list[str]:
         names.append("update_plan")
     if spec.memory_enabled and spec.memory_proposals:
         names.append("propose_memory")
+    if has_plan:
+        names.append(PLAN_TOOL)
     return list(dict.fromkeys(names))
 
 

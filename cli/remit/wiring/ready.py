@@ -14,7 +14,17 @@ from remit.base.calls import Call, RuleRef
 from remit.base.errors import RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, World
-from remit.base.records import JobStarted, PromptEnded, Record, RulesChanged, RunResumed, RunStarted, UserSaid
+from remit.base.records import (
+    JobStarted,
+    PlanMoved,
+    PlanWritten,
+    PromptEnded,
+    Record,
+    RulesChanged,
+    RunResumed,
+    RunStarted,
+    UserSaid,
+)
 from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
 from remit.base.spec import RunSpec
@@ -33,7 +43,7 @@ from remit.engine.turn import Asker
 from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
-from remit.policy.modes import DEFAULT, in_mode, mode_named
+from remit.policy.modes import DEFAULT, PLAN, in_mode, mode_named
 from remit.store.journal import FileJournal, read_journal
 from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
@@ -89,11 +99,13 @@ class ReadyRun(msgspec.Struct):
 
 class Fresh(msgspec.Struct, frozen=True):
     """How a new run differs from most. session_id: to be used, "" for one of its own. ephemeral: its directory is
-    removed at its end. before: told of the directory, what belongs right behind the first record."""
+    removed at its end. before: told of the directory, what belongs right behind the first record. planned: whether
+    that brings a plan."""
 
     session_id: str = ""
     ephemeral: bool = False
     before: Callable[[str], Sequence[Record]] = lambda _: ()
+    planned: bool = False
 
 
 FRESH = Fresh()
@@ -112,7 +124,8 @@ def start(
     """A new run, everything checked that can be known before the model is asked.
 
     Raises UsageFault (rules, approvals, directory), PreflightFault (model, key, price, workspace)."""
-    return begin(spec, settings, out, _preflight(spec, settings, ports, record, out), listeners, ports, fresh=fresh)
+    parts = _preflight(spec, settings, ports, record, out, has_plan=fresh.planned)
+    return begin(spec, settings, out, parts, listeners, ports, fresh=fresh)
 
 
 def begin(
@@ -179,7 +192,7 @@ def resume(
             where=directory.path,
             hint="say what is to be done next, as in `remit resume RUN PROMPT`, or start a new one with `remit run`",
         )
-    parts = _preflight(spec, settings, ports, None, directory.path, mode or _mode(records))
+    parts = _preflight(spec, settings, ports, None, directory.path, mode or _mode(records), planned(records))
     plain = msgspec.to_builtins(spec)
     changed = plain if spec != old else None
     directory.update(status="running", verdict="", exit_code=None, ended=None, pid=os.getpid(), model=spec.model)
@@ -190,6 +203,21 @@ def resume(
     if mode:
         ready.ruling.change(mode_named(mode), who="flag")
     return ready
+
+
+def planned(records: Sequence[Record]) -> bool:
+    """Whether a session has a plan, if only an empty one."""
+    found = False
+    for record in records:
+        if isinstance(record, PlanMoved):
+            found = False
+        elif isinstance(record, PlanWritten):
+            found = True
+        elif isinstance(record, RunStarted):
+            found = record.spec.get("mode") == PLAN
+        elif isinstance(record, RulesChanged):
+            found = found or record.mode == PLAN
+    return found
 
 
 def _mode(records: Sequence[Record]) -> str:
@@ -266,10 +294,16 @@ class Parts(msgspec.Struct, frozen=True):
 
 
 def _preflight(
-    spec: RunSpec, settings: Settings, ports: Ports, record: str | None, run_dir: str | None, mode: str = ""
+    spec: RunSpec,
+    settings: Settings,
+    ports: Ports,
+    record: str | None,
+    run_dir: str | None,
+    mode: str = "",
+    has_plan: bool = False,
 ) -> Parts:
     """Everything that can be refused before a directory is touched or a model asked. mode: that of a session which
-    is taken up, "" for the spec's."""
+    is taken up, "" for the spec's. has_plan: whether the session has one from before."""
     run_files = own_files(run_dir) if run_dir else ()
     policy = load_rules(spec, settings, ports.environ, run_files, mode)
     approvals = load_approvals(spec, settings)
@@ -277,7 +311,9 @@ def _preflight(
     models = open_models(spec, settings.config_dir, ports.environ, guard)
     # A client changes the mode, and tools that come and go would cost the provider's cache.
     offered_by = in_mode(policy, DEFAULT, registry.tool_effects()) if ports.client else policy
-    offer, root = offer_tools(spec, offered_by, approvals, client=ports.client), Root(spec.workspace)
+    has_plan = has_plan or (mode or spec.mode) == PLAN
+    offer = offer_tools(spec, offered_by, approvals, client=ports.client, has_plan=has_plan)
+    root = Root(spec.workspace)
     course, unrecorded = Course(), models
     if record is not None:
         from remit.wiring.recorded import recorded
