@@ -13,8 +13,8 @@ MAX_NAMES = 1000
 _USE = re.compile(r"\buse\s+(.*?);?\s*\Z", re.DOTALL)
 _USE_TOKENS = re.compile(r"::|[{},*]|\bas\b|[\w#]+")
 
-_KOTLIN_IMPORT = re.compile(r"import\s+([\w.`]+(?:\.\*)?)(?:\s+as\s+(\w+))?")
-_SCALA_PATHS = re.compile(r"([\w.$`]+(?:[.]\*)?)\s*(?:\{([^{}]*)\})?")
+_KOTLIN_IMPORT = re.compile(r"import\s+([\w`]+(?:\.[\w`]+)*(?:\.\*)?)(?:\s+as\s+(\w+))?")
+_SCALA_PATHS = re.compile(r"((?:[\w$`]+\.)*(?:[\w$`]+|\*|(?=\{)))\s*(?:\{([^{}]*)\})?")
 _JAVA_IMPORT = re.compile(r"import\s+(?:static\s+)?([\w.*\s]+?)\s*;?\s*\Z")
 _USING = re.compile(r"(?:global\s+)?using\s+(?:static\s+|unsafe\s+)*(?:(\w+)\s*=\s*)?([^;=]+?)\s*;?\s*\Z")
 
@@ -72,6 +72,8 @@ def read_scala_import(text: str, line: int) -> list[Import]:
     """`import a.b.{C, D => E}, f.g._` of Scala, in the words of both of its versions."""
     found: list[Import] = []
     for path, group in _SCALA_PATHS.findall(text.strip().removeprefix("import ")):
+        if not path:
+            continue
         if not group:
             module, _, name = path.rpartition(".")
             found.append(Import(module, line, "*" if name in ("_", "*") else name))

@@ -2,7 +2,8 @@
 
 Parsers do not expand macros. Those that stand where no expression may stand (export marks, wrapped return types,
 `extern "C" {` under a condition, markers of regions) make them lose the declarations around. What is blanked keeps its
-length, so that all places stay as they are.
+length, so that all places stay as they are. So does what an object of Kotlin delegates to: the grammar takes the body
+behind it for a block that is handed to a call.
 """
 
 from __future__ import annotations
@@ -59,11 +60,18 @@ _OBJC: tuple[re.Pattern[bytes], ...] = (
 )
 _ENUMERATION = re.compile(rb"\btypedef\s+(?:NS|CF)_(?:CLOSED_|ERROR_)?(?:ENUM|OPTIONS)\s*\(\s*[\w ]+,\s*(\w+)\s*\)")
 
+_DELEGATE = re.compile(
+    rb"^([^\n]{0,400}?)([ \t]by[ \t]+[\w.]{1,100}(?:\([^()\n]{0,200}\))?)(?=[ \t]*\{[ \t]*\r?$)", re.MULTILINE
+)
+_PROPERTY = re.compile(rb"\b(?:val|var)[ \t]+[\w.`<>]{1,200}[ \t]*(?::[^,()]*)?$")
+
 _BY_LANGUAGE: dict[str, Sequence[re.Pattern[bytes]]] = {"C": _C, "C++": _CPP, "CUDA": _CPP, "Objective-C": _OBJC}
 
 
 def without_macros(language: str, source: bytes) -> bytes:
     """The source of that language for its parser, as long as before."""
+    if language == "Kotlin":
+        return _DELEGATE.sub(_without_delegate, source)
     patterns = _BY_LANGUAGE.get(language)
     if patterns is None:
         return source
@@ -78,6 +86,12 @@ def _blanked(match: re.Match[bytes]) -> bytes:
         start, end = match.start(group) - offset, match.end(group) - offset
         text[start:end] = re.sub(rb"[^\n]", b" ", text[start:end])
     return bytes(text)
+
+
+def _without_delegate(match: re.Match[bytes]) -> bytes:
+    if _PROPERTY.search(match[1]):
+        return match[0]
+    return match[1] + b" " * len(match[2])
 
 
 def _plain_enumeration(match: re.Match[bytes]) -> bytes:

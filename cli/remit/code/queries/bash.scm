@@ -7,7 +7,7 @@
   @definition.test @test
 
 (command name: (command_name (word) @name)) @reference.call
-(command name: (command_name (word) @_takes) argument: (word) @name
+(command name: (command_name (word) @_takes) . argument: (word) @name
   (#match? @_takes "^(trap|command|exec|time|sudo|xargs|timeout)$")) @reference.call
 
 (command name: (command_name (word) @_source) argument: (_) @module (#match? @_source "^(source|[.])$")) @import

@@ -5,6 +5,7 @@
 (enum_declaration name: (identifier) @name) @definition.enum
 (enum_constant name: (identifier) @name) @definition.variant
 (extension_declaration name: (identifier) @name) @definition.class
+(type_alias (type_identifier) (type_identifier) @name . (formal_parameter_list)) @definition.type
 (type_alias . (type_identifier) @name) @definition.type
 
 ; A body is a sibling of its signature.
@@ -52,8 +53,19 @@
   . (selector (unconditional_assignable_selector (identifier)))* @qualifier
   . (selector (unconditional_assignable_selector (identifier) @name))
   . (selector (argument_part))) @reference.call
-(selector (unconditional_assignable_selector (identifier) @name)) @reference.call
-(selector (conditional_assignable_selector (identifier) @name)) @reference.call
+((super) @qualifier . (unconditional_assignable_selector (identifier) @name) . (selector (argument_part))) @reference.call
+([(identifier) (this)] @qualifier
+  . (selector (unconditional_assignable_selector (identifier)))* @qualifier
+  . (selector (conditional_assignable_selector (identifier) @name))
+  . (selector (argument_part))) @reference.call
+((selector) @qualifier
+  . (selector [
+    (unconditional_assignable_selector (identifier) @name)
+    (conditional_assignable_selector (identifier) @name)])
+  . (selector (argument_part))) @reference.call
+([(identifier) (this)] @qualifier
+  . (selector (unconditional_assignable_selector (identifier)))* @qualifier
+  . (selector (unconditional_assignable_selector (identifier) @name))) @reference.use
 (argument . (identifier) @name .) @reference.use
 (cascade_section (cascade_selector (identifier) @name)) @reference.call
 (new_expression (type_identifier) @name) @reference.call
@@ -64,9 +76,11 @@
 (type_identifier) @name @reference.type
 (annotation name: (identifier) @name) @reference.use
 
-(import_specification (configurable_uri (uri (string_literal) @module)) (identifier) @alias) @import
-(import_specification (configurable_uri (uri (string_literal) @module)) (combinator "show" (identifier) @name)) @import
-(import_specification (configurable_uri (uri (string_literal) @module))) @import
+(import_specification [(configurable_uri (uri (string_literal) @module)) (uri (string_literal) @module)]
+  (identifier) @alias) @import
+(import_specification [(configurable_uri (uri (string_literal) @module)) (uri (string_literal) @module)]
+  (combinator "show" (identifier) @name)) @import
+(import_specification [(configurable_uri (uri (string_literal) @module)) (uri (string_literal) @module)]) @import
 (library_export (configurable_uri (uri (string_literal) @module))) @import
 (part_directive (uri (string_literal) @module)) @import
 

@@ -26,8 +26,8 @@
 (unary_operator operand: (call target: (identifier) @_callback
   (arguments (binary_operator left: (call target: (identifier) @name))))
   (#match? @_callback "^(callback|macrocallback)$")) @definition.method
-(unary_operator operand: (call target: (identifier) @name (arguments . [(integer) (string) (list) (atom) (map) (float) (boolean)]))
-  (#not-match? @name "^(doc|moduledoc|typedoc|spec|behaviour|impl|derive|tag|moduletag|deprecated|compile)$"))
+(unary_operator operator: "@" operand: (call target: (identifier) @name (arguments))
+  (#not-match? @name "^(doc|moduledoc|typedoc|spec|type|typep|opaque|callback|macrocallback|optional_callbacks|behaviour|impl|derive|tag|describetag|moduletag|deprecated|since|compile|dialyzer|external_resource|enforce_keys|before_compile|after_compile|on_load|on_definition)$"))
   @definition.constant
 
 (call target: (identifier) @_test (arguments . (string (quoted_content) @name)) (do_block)
@@ -39,8 +39,10 @@
 
 (call target: (dot left: (_) @qualifier right: (identifier) @name)) @reference.call
 (call target: (identifier) @name
-  (#not-match? @name "^(def|defp|defmodule|defmacro|defmacrop|defguard|defguardp|defprotocol|defimpl|defdelegate|defstruct|alias|import|require|use|if|unless|case|cond|with|for|quote|unquote|test|describe|doc|moduledoc|spec|type|typep|opaque|callback|behaviour)$"))
+  (#not-match? @name "^(def|defp|defmodule|defmacro|defmacrop|defguard|defguardp|defprotocol|defimpl|defdelegate|defstruct|alias|import|require|use|if|unless|case|cond|with|for|quote|unquote|test|describe|doc|moduledoc|spec|type|typep|opaque|callback|behaviour|typedoc|macrocallback|optional_callbacks|impl|derive|tag|describetag|moduletag|deprecated|since|compile|dialyzer|external_resource|enforce_keys|defexception|raise)$"))
   @reference.call
+(unary_operator operator: "@" operand: (identifier) @name) @reference.use
+(unary_operator operator: "&" operand: (binary_operator left: (identifier) @name operator: "/")) @reference.use
 (binary_operator operator: "|>" right: (identifier) @name) @reference.call
 (struct (alias) @name) @reference.type
 (unary_operator operand: (call target: (identifier) @_behaviour (arguments (alias) @name)
@@ -55,3 +57,12 @@
   (#match? @_import "^(alias|require|use)$")) @import
 
 (arguments (alias) @name) @reference.use
+
+((unary_operator operand: (call target: (identifier) @_doc (arguments [(string) (sigil)] @doc)))
+  . (unary_operator)*
+  . (call target: (identifier) @_def (arguments . [
+    (call target: (identifier) @name)
+    (identifier) @name
+    (binary_operator left: (call target: (identifier) @name) operator: "when")]))
+  (#eq? @_doc "doc")
+  (#match? @_def "^(def|defmacro|defguard|defdelegate)$"))

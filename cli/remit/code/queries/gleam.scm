@@ -14,6 +14,11 @@
 (function_parameter name: (identifier) @local)
 (use_assignment (identifier) @local)
 (let pattern: (identifier) @local)
+(case_clause_pattern (identifier) @local)
+(list_pattern (identifier) @local)
+(list_pattern_tail (identifier) @local)
+(record_pattern_argument pattern: (identifier) @local)
+(tuple_pattern (identifier) @local)
 
 (function_call function: (identifier) @name) @reference.call
 (function_call function: (field_access record: (identifier) @qualifier field: (label) @name)) @reference.call

@@ -19,7 +19,7 @@
 (class_body (property_declaration (variable_declaration (simple_identifier) @name)) @definition.field)
 (class_body (companion_object (class_body
   (property_declaration (variable_declaration (simple_identifier) @name)) @definition.field)))
-(class_parameter (binding_pattern_kind) (simple_identifier) @name) @definition.field
+(class_parameter (binding_pattern_kind) . (simple_identifier) @name) @definition.field
 
 (function_declaration
   (modifiers (annotation (user_type (type_identifier) @test)))

@@ -18,6 +18,7 @@
 
 (source_file (property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @definition.variable)
 (class_body (property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @definition.field)
+(enum_class_body (property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @definition.field)
 (protocol_property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @definition.field
 
 (class_declaration (modifiers (visibility_modifier) @exported) name: (type_identifier) @name

@@ -12,7 +12,8 @@
 (source_file (Decl (VarDecl variable_type_function: (IDENTIFIER) @name) @definition.variable))
 (ContainerDecl (Decl (VarDecl variable_type_function: (IDENTIFIER) @name) @definition.constant))
 (ContainerField field_member: (IDENTIFIER) @name) @definition.field
-(ContainerField (ErrorUnionExpr (SuffixExpr variable_type_function: (IDENTIFIER) @name))) @definition.variant
+(ContainerField (ErrorUnionExpr (SuffixExpr variable_type_function: (IDENTIFIER) @name))
+  (#not-eq? @name "_")) @definition.variant
 (ErrorSetDecl field_constant: (IDENTIFIER) @name @definition.variant)
 (TestDecl (STRINGLITERALSINGLE) @name) @definition.test @test
 
@@ -41,7 +42,13 @@
 (VarDecl variable_type_function: (IDENTIFIER) @alias
   (ErrorUnionExpr (SuffixExpr
     (BUILTINIDENTIFIER) @_import
-    (FnCallArguments (ErrorUnionExpr (SuffixExpr (STRINGLITERALSINGLE) @module)))))
+    . (FnCallArguments (ErrorUnionExpr (SuffixExpr (STRINGLITERALSINGLE) @module)))
+    . (FieldOrFnCall field_access: (IDENTIFIER) @name) .))
+  (#eq? @_import "@import")) @import
+(VarDecl variable_type_function: (IDENTIFIER) @alias
+  (ErrorUnionExpr (SuffixExpr
+    (BUILTINIDENTIFIER) @_import
+    (FnCallArguments (ErrorUnionExpr (SuffixExpr (STRINGLITERALSINGLE) @module))) .))
   (#eq? @_import "@import")) @import
 
 (ParamDecl parameter: (IDENTIFIER) @typed (ParamType (ErrorUnionExpr (SuffixExpr) @type)))
