@@ -12,7 +12,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -63,7 +63,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='-h --help'
         ;;
     'tools')
-        children='' flags='-t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'models')
         children='' flags='--json --provider -h --help'
@@ -121,6 +121,9 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
         ;;
     'run:--tools' | 'policy explain:--tools' | 'tools:--tools')
         kind='tools'
+        ;;
+    'run:--allowed-tools' | 'run:--disallowed-tools' | 'tools:--allowed-tools' | 'tools:--disallowed-tools')
+        kind='= analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
         ;;
     'run:--allow' | 'run:--deny' | 'policy explain:--allow' | 'policy explain:--deny' | 'tools:--allow' | 'tools:--deny')
         kind='rule'

@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -16,7 +16,7 @@ function __remit_valued # COMMAND: its flags that take a value
         case 'runs list'
             printf '%s\n' -n --number
         case 'tools'
-            printf '%s\n' -t --task -p --policy -a --approvals --tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
         case 'models'
             printf '%s\n' --provider
     end
@@ -126,6 +126,8 @@ complete -c remit -n '__remit_in run' -l prompt-file -r -F -d 'File of the promp
 complete -c remit -n '__remit_in run' -l stdin -d 'Read stdin to its end, or never.'
 complete -c remit -n '__remit_in run' -s n -l no-stdin -d 'Read stdin to its end, or never.'
 complete -c remit -n '__remit_in run' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in run' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
+complete -c remit -n '__remit_in run' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
 complete -c remit -n '__remit_in run' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
 complete -c remit -n '__remit_in run' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in run' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
@@ -227,6 +229,8 @@ complete -c remit -n '__remit_in tools' -s t -l task -r -F -d 'Task file, YAML o
 complete -c remit -n '__remit_in tools' -s p -l policy -r -F -d 'Rule file; may be given several times.'
 complete -c remit -n '__remit_in tools' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
 complete -c remit -n '__remit_in tools' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in tools' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
+complete -c remit -n '__remit_in tools' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
 complete -c remit -n '__remit_in tools' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
 complete -c remit -n '__remit_in tools' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in tools' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'

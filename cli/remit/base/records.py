@@ -251,6 +251,12 @@ class TodosSet(msgspec.Struct, frozen=True, tag="todos_set"):
     todos: tuple[dict[str, str], ...]
 
 
+class ToolsLoaded(msgspec.Struct, frozen=True, tag="tools_loaded"):
+    """Tools that requests left out are in them from here on."""
+
+    tools: tuple[str, ...]
+
+
 class OutputSubmitted(msgspec.Struct, frozen=True, tag="output_submitted"):
     """Structured output. valid: whether it fits the schema; error: what did not."""
 
@@ -358,6 +364,7 @@ Record = (
     | PlanWritten
     | PlanMoved
     | TodosSet
+    | ToolsLoaded
     | OutputSubmitted
     | JobStarted
     | JobPromoted

@@ -88,7 +88,8 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     counts. key_required: at base_url no request makes sense without one. token_command: argv that prints
     a key. headers, query: sent with every request. gguf: weights of a local model.
     context_window, max_output_tokens: tokens, None where unknown. output_in_window: whether the answer
-    counts against the context window. vision, pdf: None where unknown. thinking: None where unknown."""
+    counts against the context window. vision, pdf: None where unknown. thinking: None where unknown.
+    small: whether it is the provider's model for small work, False for its best, None for all others."""
 
     id: str
     protocol: Protocol
@@ -109,6 +110,7 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pdf: bool | None = None
     thinking: Thinking | None = None
     cache_breakpoints: bool = False
+    small: bool | None = None
     price: Price | None = None
 
     @property
@@ -131,6 +133,13 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
 
 PLAYED = "replay"
 """In the command of a spec: the recording that is played. Such a run cannot be taken up: it has no model."""
+
+
+class Disabled(msgspec.Struct, frozen=True):
+    """Why the user keeps a tool from a run. where: the setting's `file:line`, or the flag."""
+
+    where: str
+    why: str
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +188,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Compaction = Compaction()
     images: tuple[ImageBlock, ...] = ()
     command: dict[str, Any] = {}
+    disabled: dict[str, Disabled] = {}
+    eager: tuple[str, ...] = ()
+    defer_tools: Literal["auto", "always", "never"] = "auto"
     mode: str = "default"
 
     @property

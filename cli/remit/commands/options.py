@@ -56,6 +56,13 @@ Tools = Annotated[
     list[str] | None,
     typer.Option("--tools", metavar="NAME[=auto|ask|deny],...", help="The tools to offer, instead of the task's."),
 ]
+AllowedTools = Annotated[
+    list[str] | None,
+    typer.Option("--allowed-tools", metavar="TOOL,...", help="Of the ticked tools only these, in every request."),
+]
+DisallowedTools = Annotated[
+    list[str] | None, typer.Option("--disallowed-tools", metavar="TOOL,...", help="Tools that are off, ticked or not.")
+]
 Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="RULE", help="Such as fetch_url:host=example.org.")]
 Deny = Annotated[
     list[str] | None, typer.Option("--deny", metavar="RULE", help="Such as '*:path=private/**', * for every tool.")

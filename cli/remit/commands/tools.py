@@ -18,6 +18,8 @@ def tools(
     policy: options.Policies = None,
     approvals: options.Approvals = None,
     names: options.Tools = None,
+    allowed_tools: options.AllowedTools = None,
+    disallowed_tools: options.DisallowedTools = None,
     allow: options.Allow = None,
     deny: options.Deny = None,
     workspace: options.Workspace = None,
@@ -36,6 +38,8 @@ def tools(
     flags = RunFlags(
         task=task,
         tools=None if names is None else tuple(names),
+        allowed_tools=tuple(allowed_tools or ()),
+        disallowed_tools=tuple(disallowed_tools or ()),
         allow=tuple(allow or ()),
         deny=tuple(deny or ()),
         policies=tuple(policy or ()),

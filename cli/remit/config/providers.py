@@ -78,8 +78,14 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             headers=self.headers,
             query=self.query,
             price=_price(keys.price) if isinstance(keys.price, PriceKeys) else None,
+            small=self._is_small(name),
             **facts,
         )
+
+    def _is_small(self, name: str) -> bool | None:
+        """By what it is recommended for; never by price or name."""
+        by_name = {self.purposes.get("best"): False, self.purposes.get("fast"): True}
+        return by_name.get(name) if len(by_name) == 2 else None
 
 
 _FACTS = tuple(field for field in ModelKeys.__struct_fields__ if field not in ("id", "price"))

@@ -13,7 +13,7 @@ from remit.base.calls import Decide
 from remit.base.errors import Fault, Faults, UsageFault
 from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
-from remit.base.spec import Expect, ModelSpec, PolicySource, RunSpec, Source, Tick
+from remit.base.spec import Disabled, Expect, ModelSpec, PolicySource, RunSpec, Source, Tick
 from remit.base.text import shorten
 from remit.config.images import FitPicture, as_it_is, read_image
 from remit.config.inputs import fill, given_values
@@ -42,6 +42,9 @@ workspace."""
 MAX_PROMPT_BYTES = 256 * 1024 * 1024
 """Of standard input, and of a prompt file: far more than any model reads, and little enough to hold."""
 
+OUTPUT_TOOL = "tool_output"
+"""Stays whatever the lists of tools say: results that were cut name it."""
+
 POLICY_FILE = "policy.toml"
 PROJECT_POLICY_FILE = os.path.join(".remit", POLICY_FILE)
 
@@ -64,8 +67,9 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     prompt, prompt_file: `-` is standard input. inputs: `KEY=VALUE`. tools: names, each alone or as
     `NAME=auto|ask|deny`, or several with commas; an empty one offers no tools. limits: by name of the
     limit, as written. stdin: `--stdin` / `--no-stdin`. fallback_models: instead of the task's. images:
-    files, shown with the prompt. no_rtk: the output of commands is not filtered. driven: a client sends prompts on
-    standard input, so that none need be there yet. mode: as the task's."""
+    files, shown with the prompt. allowed_tools, disallowed_tools: names, or several with commas; of what is ticked
+    only the first are offered, and the others are not. no_rtk: the output of commands is not filtered. driven:
+    a client sends prompts on standard input, so that none need be there yet. mode: as the task's."""
 
     task: str | None = None
     prompt: str | None = None
@@ -87,6 +91,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     no_rtk: bool = False
     driven: bool = False
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
     mode: ModeWord | None = None
 
 
@@ -166,6 +172,7 @@ class _Resolve:
             prices=self._settings.prices,
             files=self._files,
         )
+        spec = self._lists(spec)
         if flags.tools is not None and spec.expect.artifacts and ARTIFACT_TOOL not in spec.ticks:
             hint = f"add {ARTIFACT_TOOL} to it"
             self._fault(f"the task promises artifacts, and this offers no {ARTIFACT_TOOL}", "--tools", hint)
@@ -347,6 +354,40 @@ class _Resolve:
             else:
                 yield name, Tick(_DECIDES[decide], self._hosts(name, task, decide), where)
 
+    def _lists(self, spec: RunSpec) -> RunSpec:
+        """The spec with what the lists of tools say."""
+        off = {name: Disabled(where, "it is disabled by the settings") for name, where in self._disabled()}
+        for name in self._named(self._flags.disallowed_tools, "--disallowed-tools"):
+            off[name] = Disabled("--disallowed-tools", "it is in --disallowed-tools")
+        eager = tuple(self._named(self._flags.allowed_tools, "--allowed-tools"))
+        for name in eager:
+            if name not in spec.ticks and name != OUTPUT_TOOL:
+                self._fault(f"{name} is not ticked", "--allowed-tools", f"tick it in the task, or with --tools {name}")
+        if eager:
+            others = {name for name in spec.ticks if name not in eager}
+            off |= {name: Disabled("--allowed-tools", "it is not in --allowed-tools") for name in others}
+        off.pop(OUTPUT_TOOL, None)
+        defer = self._settings.defer_builtin_tools
+        return msgspec.structs.replace(spec, disabled=dict(sorted(off.items())), eager=eager, defer_tools=defer)
+
+    def _disabled(self) -> Iterator[tuple[str, str]]:
+        where = str(self._settings.origin("agent.disabled_tools"))
+        for name in self._settings.disabled_tools:
+            if name in self._tools:
+                yield name, where
+            else:
+                hint = valid_tools(name, self._effects)
+                self._fault(f"`agent.disabled_tools`: unknown tool {shorten(name)}", where, hint)
+
+    def _named(self, given: tuple[str, ...], flag: str) -> Iterator[str]:
+        """The tools that a flag names."""
+        words = (word.strip() for item in given for word in item.split(","))
+        for name in dict.fromkeys(filter(None, words)):
+            if name in self._tools:
+                yield name
+            else:
+                self._fault(f"unknown tool {shorten(name)}", flag, valid_tools(name, self._effects))
+
     def _plain_tick(self, name: str, task: Task | None, where: str) -> Tick:
         """A tool named without a word: as the task ticks it, else auto unless it acts in the world."""
         if task is not None and name in task.ticks:
@@ -450,6 +491,8 @@ def _flag_texts(flags: RunFlags) -> list[Fault]:
         ("--workspace", flags.workspace),
         *(("-i", value) for value in flags.inputs),
         *(("--tools", value) for value in flags.tools or ()),
+        *(("--allowed-tools", value) for value in flags.allowed_tools),
+        *(("--disallowed-tools", value) for value in flags.disallowed_tools),
         *(("--allow", value) for value in flags.allow),
         *(("--deny", value) for value in flags.deny),
         *(("-p", value) for value in flags.policies),

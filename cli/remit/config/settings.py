@@ -69,10 +69,17 @@ class ShellKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     async_threshold_seconds: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
 
 
-class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[agent]`: task_execution says whether an agent that works for the main one is waited for, or goes on in the
-    background of a run that has one; with auto the model says. task_max_concurrent: how many work at the same time."""
+DeferTools = Literal["auto", "always", "never"]
 
+
+class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[agent]`: disabled_tools are offered in no run. defer_builtin_tools: whether requests leave out tools that can
+    be loaded when they are needed; auto does it unless the model is known as its provider's best. task_execution says
+    whether an agent that works for the main one is waited for, or goes on in the background of a run that has one;
+    with auto the model says. task_max_concurrent: how many work at the same time."""
+
+    disabled_tools: tuple[str, ...] | UnsetType = UNSET
+    defer_builtin_tools: DeferTools | UnsetType = UNSET
     task_execution: ShellExecution | UnsetType = UNSET
     task_max_concurrent: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET
 
@@ -151,6 +158,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     shell_async_threshold_seconds: int = 120
     task_execution: ShellExecution = "auto"
     task_max_concurrent: int = 8
+    disabled_tools: tuple[str, ...] = ()
+    defer_builtin_tools: DeferTools = "auto"
     prices: dict[str, Price] = {}
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
@@ -191,6 +200,8 @@ _FIELDS = {
     "shell.async_threshold_seconds": "shell_async_threshold_seconds",
     "agent.task_execution": "task_execution",
     "agent.task_max_concurrent": "task_max_concurrent",
+    "agent.disabled_tools": "disabled_tools",
+    "agent.defer_builtin_tools": "defer_builtin_tools",
     "prices": "prices",
 }
 """Dotted names of the settings, and their fields."""
@@ -266,6 +277,8 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "shell.async_threshold_seconds": keys.shell.async_threshold_seconds,
         "agent.task_execution": keys.agent.task_execution,
         "agent.task_max_concurrent": keys.agent.task_max_concurrent,
+        "agent.disabled_tools": keys.agent.disabled_tools,
+        "agent.defer_builtin_tools": keys.agent.defer_builtin_tools,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
     }

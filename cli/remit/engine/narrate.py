@@ -14,6 +14,7 @@ from remit.base.events import (
     CompactBoundary,
     Event,
     HostReached,
+    Notice,
     PlanUpdated,
     Result,
     Status,
@@ -34,6 +35,7 @@ from remit.base.records import (
     Record,
     RulesChanged,
     TodosSet,
+    ToolsLoaded,
     UserSaid,
 )
 from remit.engine.answer import wire_block
@@ -114,6 +116,14 @@ def tell_todos(set_: TodosSet) -> TodosUpdated:
     return TodosUpdated(todos=list(set_.todos))
 
 
+def tell_loaded(loaded: ToolsLoaded) -> Notice:
+    names = ", ".join(loaded.tools)
+    text = (
+        f"requests have more tools from here on: {names}; the provider reads the conversation anew, without its cache"
+    )
+    return Notice(kind="tools_loaded", text=text)
+
+
 def tell_rules(changed: RulesChanged) -> Status:
     return Status(permissionMode=changed.mode)
 
@@ -182,6 +192,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_shortened(record)
     if isinstance(record, RulesChanged):
         return tell_rules(record)
+    if isinstance(record, ToolsLoaded):
+        return tell_loaded(record)
     if isinstance(record, UserSaid) and record.synthetic:
         return tell_said(record, timestamp)
     return None
@@ -202,6 +214,8 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
         return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
     if kind == "todos":
         return kind, msgspec.json.encode(event["todos"]).decode()
+    if kind == "notice":
+        return kind, str(event["text"])
     if kind == "status":
         return kind, str(event["permissionMode"])
     if kind == "user":

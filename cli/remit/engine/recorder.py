@@ -22,6 +22,7 @@ from remit.base.records import (
     RulesChanged,
     Spent,
     TodosSet,
+    ToolsLoaded,
     UserSaid,
 )
 from remit.base.redact import KeyGuard
@@ -29,6 +30,7 @@ from remit.engine.emit import Emitter
 from remit.engine.narrate import (
     tell_artifact,
     tell_expanded,
+    tell_loaded,
     tell_plan,
     tell_reached,
     tell_rules,
@@ -118,6 +120,11 @@ class Recorder:
         """A command asked for a host."""
         self.record(reached, sync=False)
         self.emit(tell_reached(reached, call_id))
+
+    def load(self, loaded: ToolsLoaded) -> None:
+        """Requests have more tools from here on."""
+        self.record(loaded)
+        self.emit(tell_loaded(loaded))
 
     def rule(self, changed: RulesChanged) -> None:
         """Other rules hold from here on."""

@@ -49,12 +49,16 @@ from remit.base.records import (
     SessionForked,
     Spent,
     TodosSet,
+    ToolsLoaded,
     TurnStarted,
     Unanswered,
     UserSaid,
 )
 from remit.engine.budget import Ledger
 from remit.engine.loops import HISTORY, Round, call_mark, circle
+
+SEARCH = "tool_search"
+"""Its results name the tools it loads."""
 
 RECOVERIES = ("continue", "cut", "empty")
 """Why the harness puts in a word when an answer is no end; each is bounded by how often in a row."""
@@ -116,6 +120,11 @@ class State:
 
     Of the prompt under way are: final_text, stop, plan of checks, output, denials, counts, pending, ended, nags,
     repeats, and what is measured from `began`. The rest is the whole session's."""
+
+    loaded: tuple[str, ...] = ()
+    """Tools that were left out of requests at first, in the order in which they came in."""
+    wanted: frozenset[str] = frozenset()
+    """Tools that were called or searched for, loaded or not."""
 
     def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
         self.messages: list[Message] = []
@@ -246,6 +255,7 @@ class State:
         if record.stop in ("end_turn", "tool_use") and (record.message.calls() or record.message.text().strip()):
             # A sound answer: the next trouble is a new one.
             self._forget_recoveries()
+        self.wanted |= {block.tool for block in record.message.calls()}
         for index, block in enumerate(record.message.calls(), 1):
             call = Call(f"t{record.turn}.c{index}", block.id, block.tool, block.arguments)
             self._calls[call.key] = call
@@ -306,6 +316,7 @@ class State:
     def _(self, record: CallExpanded) -> None:
         self.open[record.key].parts = {call.key: OpenCall(call) for call in record.calls}
         self.call_ids |= {call.id for call in record.calls}
+        self.wanted |= {call.tool for call in record.calls}
 
     @apply.register(CallStarted)
     def _(self, record: CallStarted) -> None:
@@ -319,6 +330,8 @@ class State:
     def _(self, record: CallSettled) -> None:
         self._count(record)
         self._stamp(record.outcome)
+        if record.tool == SEARCH and record.outcome.ok:
+            self.wanted |= set(record.outcome.data["loads"])
         opened = self.opened(record.key)
         if opened is None:
             self.checks_done[record.key] = record.outcome
@@ -374,6 +387,10 @@ class State:
     @apply.register(TodosSet)
     def _(self, record: TodosSet) -> None:
         self.todos = record
+
+    @apply.register(ToolsLoaded)
+    def _(self, record: ToolsLoaded) -> None:
+        self.loaded += record.tools
 
     @apply.register(OutputSubmitted)
     def _(self, record: OutputSubmitted) -> None:

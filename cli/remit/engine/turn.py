@@ -19,7 +19,6 @@ from remit.base.messages import (
     Request,
     RetryPart,
     StopPart,
-    ToolSpec,
     Usage,
     UsagePart,
 )
@@ -27,6 +26,7 @@ from remit.base.records import Answered, Noted, TurnStarted, Unanswered
 from remit.engine.answer import Answer, AnswerBlock, wire_block
 from remit.engine.models import Model
 from remit.engine.recorder import Recorder
+from remit.engine.shelf import Shelf
 from remit.engine.sight import Sight
 
 MAX_EMPTY_CUTS = 3
@@ -40,14 +40,14 @@ the user's to mend, and a request that is refused as it stands would be refused 
 class Asker:
     """Asks the first model that can be asked, with the transcript as it stands.
 
-    models: the run's own, then those to fall back on. effort: how much it should think. cache_key: the
-    same for all requests of the conversation."""
+    models: the run's own, then those to fall back on. shelf: the tools of its requests. effort: how much it should
+    think. cache_key: the same for all requests of the conversation."""
 
     def __init__(
         self,
         models: Sequence[Model],
         system: str,
-        tools: tuple[ToolSpec, ...],
+        shelf: Shelf,
         recorder: Recorder,
         *,
         effort: Effort | None = None,
@@ -55,12 +55,10 @@ class Asker:
     ) -> None:
         self._models = list(models)
         self._system = system
-        self._tools = tools
+        self._shelf = shelf
         self._recorder = recorder
         self._effort = effort
         self._cache_key = cache_key
-        self.overhead = len(system.encode("utf-8", "replace")) + len(msgspec.json.encode(tools))
-        """Bytes of a request beside its messages."""
         self._sight = Sight()
         self._coming = Answer(0, ())
 
@@ -69,10 +67,16 @@ class Asker:
         """The model that is asked next."""
         return self._models[0]
 
+    @property
+    def overhead(self) -> int:
+        """Bytes of a request beside its messages."""
+        return len(self._system.encode("utf-8", "replace")) + self._shelf.size
+
     async def ask(self, elapsed: float) -> None:
         """One request and its answer. Raises BudgetSpent before it is sent, ProviderFault."""
         recorder, state = self._recorder, self._recorder.state
         state.ledger.before_request()
+        self._shelf.fill()
         turn = state.turn + 1
         recorder.record(TurnStarted(turn, round(elapsed, 3)), sync=False)
         began = recorder.clock.monotonic()
@@ -132,7 +136,7 @@ class Asker:
             self.model.provider.model,
             self._system,
             self._sight.seen_by(self.model.spec, messages),
-            self._tools if tools else (),
+            self._shelf.specs if tools else (),
             effort=self._effort,
             cache_key=self._cache_key,
         )
@@ -151,7 +155,7 @@ class Asker:
         if not self._recorder.state.estimated:
             text = "the server tells no usage; tokens are estimated from the length of the texts, the cost is not known"
             self._recorder.emit(Notice(kind="usage", text=text))
-        asked = sum(len(msgspec.json.encode(part)) for part in (self._system, messages, self._tools))
+        asked = sum(len(msgspec.json.encode(part)) for part in (self._system, messages, self._shelf.specs))
         return Usage(_tokens(asked), _tokens(len(msgspec.json.encode(answer.blocks)))), True
 
     # -- the answer ----------------------------------------------------------------------------

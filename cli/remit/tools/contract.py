@@ -21,6 +21,10 @@ from remit.base.resources import Effect, Resource
 Hand = Literal["person", "python", "machine", "pictures", "code", "outline", "agents", "jobs", "principal"]
 
 
+Awaited = Literal["outputs"]
+"""outputs: a result was kept."""
+
+
 class Part(msgspec.Struct, frozen=True):
     """A call that another one is made of. arguments: JSON text. problem: why it is not to be made, "" when it is."""
 
@@ -51,6 +55,12 @@ class Tool:
 
     retained: ClassVar[bool] = True
     """Long results are kept whole, and cut ones too."""
+
+    bundle: ClassVar[str] = ""
+    """Where it may be left out of requests until it is needed: what it is loaded with, by itself its own name."""
+
+    awaits: ClassVar[Awaited | None] = None
+    """Where it may be left out of requests: what has to happen before it is of use."""
 
     hands: ClassVar[frozenset[Hand]] = frozenset()
     """What it works with beyond its resources. Where one is missing the tool is not offered."""

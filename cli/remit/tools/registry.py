@@ -66,6 +66,7 @@ class Effects(Mapping[str, frozenset[Effect]]):
 
 HARNESS_EFFECTS = {
     "structured_output": frozenset({Effect.STATE}),
+    "tool_search": frozenset({Effect.NONE}),
     "check": frozenset({Effect.EXECUTE}),
     "report_to_parent": frozenset({Effect.STATE}),
 }

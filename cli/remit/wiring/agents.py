@@ -37,6 +37,7 @@ from remit.store.rundir import RunDir
 from remit.tools import registry
 from remit.tools.contract import Tool
 from remit.wiring.offer import OUTPUT_TOOL, Offer
+from remit.wiring.shelving import shelved
 
 if TYPE_CHECKING:
     from remit.wiring.grants import Hands
@@ -154,9 +155,10 @@ class Delegation:
         offer = _narrowed(basis.offer, spec, plan, background=self.jobs.background)
         principal = PrincipalGrant(self.jobs, errand.task_id, recorder)
         hands = basis.hands.for_agent(spec, plan, recorder, errand.task_id, principal)
+        tools, shelf = shelved(offer, recorder)
         dispatch = Dispatch(
             spec,
-            offer.tools,
+            tools,
             offer.withheld,
             gate,
             hands,
@@ -171,14 +173,14 @@ class Delegation:
         asker = Asker(
             basis.models,
             system_prompt(spec, offer.tools, basis.hosts if "shell" in offer.tools else ()),
-            tuple(tool.spec() for tool in offer.tools.values()),
+            shelf,
             recorder,
             effort=spec.effort,
             cache_key=f"{basis.session_id}/{errand.task_id}",
         )
         finish = ChildFinish(spec.expect, recorder, _no_check, list)
         window = Window(asker, recorder, spec.compaction)
-        return Run(spec, (), offer.tools, dispatch, window, finish, recorder, basis.init)
+        return Run(spec, (), tools, dispatch, window, finish, recorder, basis.init)
 
     def _journal(self, errand: Errand, *, resumed: bool) -> tuple[FileJournal, Sequence[Record]]:
         place = os.path.join(self._basis.directory.path, TASKS, errand.task_id)
@@ -242,7 +244,7 @@ def _narrowed(offer: Offer, spec: RunSpec, plan: RuleSet | None, *, background: 
 
         withheld.pop("structured_output", None)
         tools["structured_output"] = StructuredOutput(spec.expect.schema)
-    return Offer(tools, withheld)
+    return Offer(tools, withheld, {name: bundle for name, bundle in offer.lazy.items() if name in tools})
 
 
 class AgentClient:

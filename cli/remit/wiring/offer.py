@@ -15,6 +15,7 @@ from remit.base.resources import Effect
 from remit.base.spec import RunSpec
 from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import Settings
+from remit.engine.shelf import WHEN_KEPT
 from remit.policy.answers import Answers, load_answers
 from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
@@ -32,10 +33,12 @@ CONTROL_TOOL = "task_control"
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """Which tools the model gets. withheld: those off because a rule would refuse every call, and it."""
+    """Which tools the model gets. withheld: those off because a rule would refuse every call, and it. lazy:
+    those that requests leave out until they are needed, each with what it comes in with, as Shelf takes them."""
 
     tools: dict[str, Tool]
     withheld: dict[str, RuleRef]
+    lazy: dict[str, str] = {}
 
     def reasons(self) -> dict[str, str]:
         """Why each withheld tool is off, in words."""
@@ -77,6 +80,10 @@ def offer_tools(
     withheld: dict[str, RuleRef] = {}
     has_plan = spec.mode == PLAN if has_plan is None else has_plan
     for name in _wanted(spec, has_plan):
+        if name in spec.disabled:
+            off = spec.disabled[name]
+            withheld[name] = RuleRef("disabled", off.where, f"{off.why} [{off.where}]")
+            continue
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
         missing = (
@@ -98,7 +105,24 @@ def offer_tools(
         from remit.tools.harness.structured_output import StructuredOutput
 
         tools["structured_output"] = StructuredOutput(spec.expect.schema)
-    return Offer(tools, withheld)
+    return Offer(tools, withheld, _lazy(spec, tools))
+
+
+def _lazy(spec: RunSpec, tools: Mapping[str, Tool]) -> dict[str, str]:
+    if not defers(spec):
+        return {}
+    left_out = {name: tool for name, tool in tools.items() if name not in spec.eager}
+    bundled = {name: tool.bundle for name, tool in left_out.items() if tool.bundle}
+    return bundled | {name: WHEN_KEPT for name, tool in left_out.items() if tool.awaits == "outputs"}
+
+
+def defers(spec: RunSpec) -> bool:
+    """Whether tools that can be loaded are left out of requests. Each load costs the provider's cache: a large model is
+    likely to need them, and a script reads no tools."""
+    if spec.defer_tools != "auto":
+        return spec.defer_tools == "always"
+    model = spec.models.get(spec.model)
+    return model is not None and model.protocol not in ("scripted", "replay") and model.small is not False
 
 
 def _may_be_long(tool: Tool) -> bool:
@@ -230,24 +254,33 @@ class _NoStdin(msgspec.Struct, frozen=True):
 
 
 def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every tool with name, toolset, state `on` or `off`, reason, effects and schema."""
+    """Every tool with name, toolset, state `on`, `lazy` or `off`, reason, effects and schema."""
     policy = load_rules(spec, settings, environ)
     offer = offer_tools(spec, policy, load_approvals(spec, settings))
     tools = {**registry.all_tools(), **offer.tools}
     return [_listed(tool, offer, spec) for tool in tools.values()]
 
 
+def _why_lazy(tool: Tool, spec: RunSpec) -> str:
+    when = "once a result was cut" if tool.awaits else f"with tool_search, or by a call ({tool.bundle})"
+    why = "the model may be a small one" if spec.defer_tools == "auto" else "defer_builtin_tools is always"
+    return f"loaded {when}: {why}"
+
+
 def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
-    on = tool.name in offer.tools
-    if on:
+    if tool.name in offer.lazy:
+        state, reason = "lazy", _why_lazy(tool, spec)
+    elif tool.name in offer.tools:
+        state = "on"
         tick = spec.ticks.get(tool.name)
         reason = f"{tick.decide} [{tick.where}]" if tick else "offered by need"
     else:
+        state = "off"
         reason = offer.reasons().get(tool.name, "not ticked")
     return {
         "name": tool.name,
         "toolset": tool.toolset,
-        "state": "on" if on else "off",
+        "state": state,
         "reason": reason,
         "effects": sorted(effect.value for effect in tool.effects),
         "description": tool.spec().description,

@@ -66,6 +66,7 @@ from remit.wiring.offer import (
 )
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.wiring.ruling import Ruling
+from remit.wiring.shelving import shelved
 from remit.wiring.status import StatusFollower
 from remit.wiring.tidy import passing_directory, remove_directory, sweep_leavings
 from remit.workspace.root import Root
@@ -382,9 +383,10 @@ def _ready(
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
+    tools, shelf = shelved(parts.offer, recorder, course.tool)
     dispatch = Dispatch(
         spec,
-        parts.offer.tools,
+        tools,
         parts.offer.withheld,
         gate,
         course.hands(hands),
@@ -392,12 +394,11 @@ def _ready(
         batch_bytes=room,
         outputs=course.outputs(hands.outputs) if OUTPUT_TOOL in parts.offer.tools else None,
     )
-    specs = tuple(tool.spec() for tool in parts.offer.tools.values())
     hosts = granted_hosts(spec, parts.policy, parts.offer).get(SHELL, ())
     asker = Asker(
         parts.models,
         system_prompt(spec, parts.offer.tools, hosts),
-        specs,
+        shelf,
         recorder,
         effort=spec.effort,
         cache_key=session_id,
@@ -414,7 +415,7 @@ def _ready(
     run = Run(
         course.timed(spec),
         providers,
-        parts.offer.tools,
+        tools,
         dispatch,
         window,
         finish,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NoReturn, cast
@@ -16,6 +17,8 @@ from remit.base.redact import KeyGuard, Redactor, secrets_of
 from remit.base.spec import PLAYED, RunSpec
 from remit.config.settings import Settings
 from remit.engine.models import Model
+from remit.engine.shelf import WHEN_KEPT
+from remit.engine.state import SEARCH
 from remit.policy.answers import Answers, load_answers
 from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
@@ -58,7 +61,7 @@ def replay(
     parts = Parts(
         policy=policy,
         approvals=approvals,
-        offer=Offer({name: playback.tool(tool) for name, tool in offer.tools.items()}, offer.withheld),
+        offer=Offer({name: playback.tool(tool) for name, tool in offer.tools.items()}, offer.withheld, offer.lazy),
         models=_models(run, spec, playback.tape),
         guard=KeyGuard(),
         world=cast("World", NoWorld()) if root is None else RunWorld(root, spec.fetch_allowed_ports),
@@ -115,14 +118,26 @@ def _offered(run: RecordedRun, offer: Offer) -> Offer:
     then there is, or was, perhaps nothing for `tool_output` to read."""
     if not run.exchanges:
         return offer
-    then = [str(tool.get("name")) for tool in run.exchanges[0].request.get("tools", ())]
+    tools = run.exchanges[0].request.get("tools", ())
+    then = [str(tool.get("name")) for tool in tools]
+    left_out = [word for tool in tools if tool.get("name") == SEARCH for word in _names(str(tool.get("description")))]
+    then += [name for name in left_out if name in registry.places()]
+    then += [name for name, bundle in offer.lazy.items() if bundle == WHEN_KEPT and name not in then]
     missing = {OUTPUT_TOOL, *(name for name, rule in offer.withheld.items() if rule.source == MISSING)}
     ours = {name: tool for name, tool in offer.tools.items() if name in then or name != OUTPUT_TOOL}
     here = {**ours, **{name: registry.load(name) for name in then if name in missing}}
     gone = {name: _THERE for name, tool in ours.items() if tool.hands and name not in then}
     withheld = {name: rule for name, rule in offer.withheld.items() if name not in here}
     order = [*(name for name in then if name in here), *(name for name in here if name not in then)]
-    return Offer({name: here[name] for name in order if name not in gone}, {**withheld, **gone})
+    # What was left out then has no place in the request.
+    order = order if here.keys() - ours.keys() else list(ours)
+    lazy = {name: here[name].bundle for name in left_out if name in here} | offer.lazy
+    rest = {name: here[name] for name in order if name not in gone}
+    return Offer(rest, {**withheld, **gone}, {name: bundle for name, bundle in lazy.items() if name in rest})
+
+
+def _names(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
 
 
 def _moved(path: str, old: str, new: str) -> str:

@@ -79,6 +79,7 @@ def test_every_key_of_a_custom_provider(tmp_path: Path) -> None:
         pdf=False,
         thinking="adaptive",
         cache_breakpoints=True,
+        small=False,
         price=Price(3.0, 15.0, 0.3, 3.75, (PriceTier(200_000, 6.0, 22.5), PriceTier(500_000, 9.0, 30.0, 0.9, 9.5))),
     )
     entry = providers.provider("mycorp")

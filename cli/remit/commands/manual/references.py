@@ -105,8 +105,8 @@ def tools_page() -> Page:
                         "with just the resources they judged."
                     ),
                     Para(
-                        "What follows is what the model reads of each tool, what it meets in results, then its parameters, what it does to the "
-                        "world, and what one call may take."
+                        "What follows is what the model reads of each tool and what it meets in results, then its "
+                        "parameters, what it does to the world, and what one call may take."
                     ),
                 ),
             ),

@@ -43,6 +43,7 @@ class TaskControl(Tool):
 
     name = "task_control"
     toolset = "agents"
+    bundle = "task_control"
     effects = frozenset({Effect.STATE})
     hands = frozenset({"jobs"})
     bounds_repeats = True

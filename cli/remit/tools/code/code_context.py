@@ -46,6 +46,7 @@ class CodeContext(Tool):
 
     name = "code_context"
     toolset = "code"
+    bundle = "code graph"
     effects = frozenset({Effect.READ})
     bounds = Bounds(seconds=120.0)
     repeatable = True

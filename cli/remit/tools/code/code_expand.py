@@ -42,6 +42,7 @@ class CodeExpand(Tool):
 
     name = "code_expand"
     toolset = "code"
+    bundle = "code graph"
     effects = frozenset({Effect.READ})
     bounds = Bounds(seconds=120.0)
     repeatable = True

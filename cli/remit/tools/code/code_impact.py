@@ -55,6 +55,7 @@ class CodeImpact(Tool):
 
     name = "code_impact"
     toolset = "code"
+    bundle = "code graph"
     effects = frozenset({Effect.READ})
     bounds = Bounds(seconds=120.0)
     repeatable = True

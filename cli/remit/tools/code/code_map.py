@@ -31,6 +31,7 @@ class CodeMap(Tool):
 
     name = "code_map"
     toolset = "code"
+    bundle = "code graph"
     effects = frozenset({Effect.READ})
     bounds = Bounds(seconds=120.0)
     repeatable = True

@@ -51,6 +51,7 @@ class CodeRefs(Tool):
 
     name = "code_refs"
     toolset = "code"
+    bundle = "code graph"
     effects = frozenset({Effect.READ})
     bounds = Bounds(seconds=120.0)
     repeatable = True

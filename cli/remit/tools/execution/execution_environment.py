@@ -68,6 +68,7 @@ class ExecutionEnvironment(Tool):
 
     name = "execution_environment"
     toolset = "execution"
+    bundle = "execution_environment"
     effects = frozenset({Effect.READ, Effect.EXECUTE})
     bounds = Bounds(seconds=20.0)
     repeatable = True

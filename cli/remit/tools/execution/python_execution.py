@@ -62,6 +62,7 @@ class PythonExecution(Tool):
 
     name = "python_execution"
     toolset = "execution"
+    bundle = "python_execution"
     effects = frozenset({Effect.NONE})
     # Two scripts run at once; with eight calls in a turn the last one waits for three others.
     bounds = Bounds(seconds=180.0)

@@ -75,8 +75,8 @@ class Shell(Tool):
     toolset = "execution"
     notes = """\
 A command that fails is a result too: its exit code says so. No profile is read. It ends after timeoutSec with all it
-started. Files that hold credentials cannot be read. Output is shown as a terminal would show it; more than 100 MiB of it
-ends the command."""
+started. Files that hold credentials cannot be read. Output is shown as a terminal would show it; more than 100 MiB of
+it ends the command."""
     effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     # The command's own limit ends it, never the gate.
     bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS, output_bytes=PREVIEW_BYTES)

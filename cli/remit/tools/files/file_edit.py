@@ -38,9 +38,9 @@ class FileEdit(Tool):
     toolset = "files"
     notes = """\
 When the text is not there, the error names the nearest line and the first differing character; when it occurs several
-times, their lines. Line ends are matched and kept as the file has them; so are encoding, byte order mark, permissions,
-and every byte outside of the replaced text. A file that changed on disk since the model last read or wrote it is refused
-as file_changed. The result shows what changed."""
+times, their lines. Line ends are matched and kept as the file has them; so are encoding, byte order mark,
+permissions, and every byte outside of the replaced text. A file that changed on disk since the model last read or
+wrote it is refused as file_changed. The result shows what changed."""
     # The result shows lines of the file.
     effects = frozenset({Effect.READ, Effect.WRITE})
     bounds = Bounds()

@@ -41,9 +41,9 @@ class FileGlob(Tool):
     toolset = "files"
     notes = """\
 All else in a pattern, square brackets included, stands for itself; one with a slash is held against the path from the
-searched directory. A note tells how many files there are. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as node_modules,
-target, dist, .venv, and links; .git, .ssh and credential files always.
-Naming a left-out directory as path searches it."""
+searched directory. A note tells how many files there are. Left out, and told in notes: what .gitignore ignores,
+nested repositories, caches and dependencies such as node_modules, target, dist, .venv, and links; .git, .ssh and
+credential files always. Naming a left-out directory as path searches it."""
     effects = frozenset({Effect.READ})
     bounds = Bounds()
     repeatable = True

@@ -71,9 +71,9 @@ class FileGrep(Tool):
     name = "file_grep"
     toolset = "files"
     notes = """\
-Paths are relative to the searched directory. A brace that repeats nothing stands for itself, and a match lies within one
-line. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as node_modules,
-target, dist, .venv, binary files, files over 5 MiB, and links; .git, .ssh and credential files always.
+Paths are relative to the searched directory. A brace that repeats nothing stands for itself, and a match lies within
+one line. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as
+node_modules, target, dist, .venv, binary files, files over 5 MiB, and links; .git, .ssh and credential files always.
 Naming a left-out directory or file as path searches it. An expression that is not valid is an error, never "no
 matches"."""
     effects = frozenset({Effect.READ})

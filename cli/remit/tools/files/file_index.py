@@ -43,9 +43,11 @@ class FileIndex(Tool):
 
     name = "file_index"
     toolset = "files"
+    bundle = "file_index"
     notes = """\
-Files up to 2 MiB of UTF-8 text; other encodings (invalid_encoding) and binary content (binary_content) are refused. The
-entries of a directory come directories first, at most 1,000. At most 50 KiB are shown; what is left out is told."""
+Files up to 2 MiB of UTF-8 text; other encodings (invalid_encoding) and binary content (binary_content) are
+refused. The entries of a directory come directories first, at most 1,000. At most 50 KiB are shown; what is
+left out is told."""
     effects = frozenset({Effect.READ})
     bounds = Bounds(output_bytes=MAX_OUTPUT_BYTES)
     repeatable = True

@@ -50,8 +50,8 @@ class FileRead(Tool):
     name = "file_read"
     toolset = "files"
     notes = """\
-A last line end shows as one more, empty line. Binary content is refused (binary_content), by what a file holds, not by
-its name. Text that is not UTF-8 is decoded, and the result says from what; bytes that are no text show as U+FFFD.
+A last line end shows as one more, empty line. Binary content is refused (binary_content), by what a file holds, not
+by its name. Text that is not UTF-8 is decoded, and the result says from what; bytes that are no text show as U+FFFD.
 Entries come by name, directories with a slash at the end."""
     effects = frozenset({Effect.READ})
     bounds = Bounds(output_lines=MAX_LINES + _REMARK_LINES)

@@ -34,8 +34,8 @@ class FileWrite(Tool):
     toolset = "files"
     notes = """\
 Of an existing file, which must be text, encoding, byte order mark and permissions stay, and content that its encoding
-cannot hold is refused. New files are UTF-8. Line ends are written as given. A file that changed on disk since the model
-last read or wrote it is refused as file_changed. The result shows what changed."""
+cannot hold is refused. New files are UTF-8. Line ends are written as given. A file that changed on disk since the
+model last read or wrote it is refused as file_changed. The result shows what changed."""
     # The result shows lines of the file that was there.
     effects = frozenset({Effect.READ, Effect.WRITE})
     bounds = Bounds()

@@ -60,10 +60,11 @@ class ToolOutput(Tool):
 
     name = "tool_output"
     toolset = "files"
+    awaits = "outputs"
     notes = """\
-Without pattern: the lines from offset on, as they are, 200 or `limit` of them and 50 KiB at most; a longer line comes in
-pieces. With pattern: the lines that match it, as `number: text`, and context as `number- text`, cut at 2,000 characters.
-Only results of this run; those longer than 8 KiB are kept even if they were shown whole."""
+Without pattern: the lines from offset on, as they are, 200 or `limit` of them and 50 KiB at most; a longer line comes
+in pieces. With pattern: the lines that match it, as `number: text`, and context as `number- text`, cut at 2,000
+characters. Only results of this run; those longer than 8 KiB are kept even if they were shown whole."""
     effects = frozenset({Effect.STATE})
     bounds = Bounds(output_lines=MAX_READ_LINES + _FRAME_LINES)
     repeatable = True

@@ -1,0 +1,25 @@
+"""The tools of an agent, and those of its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from remit.engine.recorder import Recorder
+from remit.engine.shelf import Shelf
+from remit.engine.state import SEARCH
+from remit.tools.contract import Tool
+from remit.wiring.offer import Offer
+
+
+def shelved(
+    offer: Offer, recorder: Recorder, used: Callable[[Tool], Tool] = lambda tool: tool
+) -> tuple[dict[str, Tool], Shelf]:
+    """All tools that may be called, with the search for those that requests leave out, and those of the requests.
+    used: the tool in whose place the search is put."""
+    tools = dict(offer.tools)
+    shelf = Shelf(tools, offer.lazy, recorder)
+    if shelf.pending():
+        from remit.tools.harness.tool_search import ToolSearch
+
+        tools[SEARCH] = used(ToolSearch(shelf.pending))
+    return tools, shelf
