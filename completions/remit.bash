@@ -12,7 +12,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -98,7 +98,7 @@ _remit_command() { # COMMAND: its $children and $flags
 _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     kind=
     case "$1:$2" in
-    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
+    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--hooks' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
         kind='file'
         ;;
     'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'replay:-o' | 'replay:--out' | 'replay:-C' | 'replay:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
@@ -189,7 +189,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers events.7 tools.7'
+        kind='= remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers hooks events.7 tools.7'
         ;;
     esac
 }

@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -131,6 +131,7 @@ complete -c remit -n '__remit_in run' -l disallowed-tools -x -a 'analyze_csv bat
 complete -c remit -n '__remit_in run' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
 complete -c remit -n '__remit_in run' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in run' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
+complete -c remit -n '__remit_in run' -l hooks -r -F -d 'Commands that hear of the run\'s steps, and may refuse.'
 complete -c remit -n '__remit_in run' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A refused call: go on, or end the run with exit code 4.'
 complete -c remit -n '__remit_in run' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
@@ -259,4 +260,4 @@ complete -c remit -n '__remit_at 1 completion' -x -a 'bash zsh fish'
 complete -c remit -n '__remit_in man' -l roff -d 'Print the source, for man(1) to read.'
 complete -c remit -n '__remit_in man' -l list -d 'List the pages.'
 complete -c remit -n '__remit_in man' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers events.7 tools.7'
+complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers hooks events.7 tools.7'

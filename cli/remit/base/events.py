@@ -284,6 +284,37 @@ class CheckFinished(_Line, kw_only=True, tag_field="type", tag="system"):
     detail: str = ""
 
 
+class HookStarted(_Line, kw_only=True, tag_field="type", tag="system"):
+    """A command of the user is told of a step. hook_name: the event, and the tool of the call. where: of the hook."""
+
+    subtype: Literal["hook_started"] = "hook_started"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    where: str = ""
+
+
+class HookResponse(_Line, kw_only=True, tag_field="type", tag="system"):
+    """What it said. outcome: `error` where it gave no answer, which refuses the step or ends the prompt. decision: of
+    the answer, "" for none; reason: its reason, or what went wrong. output: stdout and stderr. exit_code: null where it
+    was not started, or killed."""
+
+    subtype: Literal["hook_response"] = "hook_response"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    where: str = ""
+    outcome: Literal["success", "error"]
+    decision: str = ""
+    reason: str = ""
+    output: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    duration_ms: int = 0
+    tool_use_id: str = ""
+
+
 class Notice(_Line, kw_only=True, tag_field="type", tag="system"):
     """Something a reader of the stream should know: a repair, a skipped stdin, a recovery."""
 
@@ -365,6 +396,8 @@ Event = (
     | TaskNotification
     | BackgroundTasks
     | CheckFinished
+    | HookStarted
+    | HookResponse
     | Notice
     | Result
 )
@@ -393,6 +426,8 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     TaskNotification,
     BackgroundTasks,
     CheckFinished,
+    HookStarted,
+    HookResponse,
     Notice,
     Result,
 )

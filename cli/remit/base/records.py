@@ -331,6 +331,24 @@ class Noted(msgspec.Struct, frozen=True, tag="noted"):
     text: str
 
 
+class HookRan(msgspec.Struct, frozen=True, tag="hook_ran"):
+    """A command of the user heard of a step. call: id of the call, or "". where: of the hook. outcome: `failed` where
+    it gave no answer, which refuses the step or ends the prompt; `reason` says why, or is its own word. exit_code None:
+    it was not started, or killed. stdout, stderr: their beginning and end."""
+
+    id: str
+    event: str
+    tool: str
+    call: str
+    where: str
+    outcome: Literal["silent", "allow", "ask", "deny", "stop", "failed"]
+    reason: str = ""
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    seconds: float = 0.0
+
+
 class PromptEnded(msgspec.Struct, frozen=True, tag="prompt_ended"):
     """The terminal record of a prompt, with its result line."""
 
@@ -372,5 +390,6 @@ Record = (
     | AgentAnswered
     | Reported
     | Noted
+    | HookRan
     | PromptEnded
 )

@@ -5,6 +5,7 @@ The journal's first record holds it, so that a resume needs none of the files ag
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 import msgspec
@@ -142,6 +143,27 @@ class Disabled(msgspec.Struct, frozen=True):
     why: str
 
 
+HookEvent = Literal["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop"]
+"""Steps of a run that hooks hear of: before a call, after one that did what it should, after one that failed, before a
+message of the user reaches the model, and when the model is done."""
+
+
+class Hook(msgspec.Struct, frozen=True):
+    """A command of the user that hears of one step of a run. argv: never empty; the program is absolute, or a name on
+    PATH. match: names of tools with `*` and `?`; empty for all. seconds: it may take. where: `file:line`."""
+
+    event: HookEvent
+    argv: tuple[str, ...]
+    where: str
+    match: tuple[str, ...] = ()
+    seconds: float = 60.0
+    why: str = ""
+
+    def concerns(self, tool: str) -> bool:
+        """Whether it hears of calls of this tool."""
+        return not self.match or any(fnmatchcase(tool, pattern) for pattern in self.match)
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """workspace: absolute. model: `provider/name`, or "" when none was named. prompt: final, inputs
     filled in and stdin appended. ticks: the tools the model gets. task: path of the task file, or "".
@@ -150,7 +172,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
     they were given in. python_worker, sandbox, and what begins with shell_ or task_: as in the settings.
     output_filter: whether the model reads what commands printed without what it does not need. mode: the permission
-    mode that it starts in."""
+    mode that it starts in. hooks: heard in this order."""
 
     name: str = "run"
     task: str = ""
@@ -191,6 +213,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     disabled: dict[str, Disabled] = {}
     eager: tuple[str, ...] = ()
     defer_tools: Literal["auto", "always", "never"] = "auto"
+    hooks: tuple[Hook, ...] = ()
     mode: str = "default"
 
     @property

@@ -52,6 +52,10 @@ Policies = Annotated[
 Approvals = Annotated[
     str | None, typer.Option("--approvals", "-a", metavar="FILE", help="Answers to what the rules ask.")
 ]
+Hooks = Annotated[
+    list[str] | None,
+    typer.Option("--hooks", metavar="FILE", help="Commands that hear of the run's steps, and may refuse."),
+]
 Tools = Annotated[
     list[str] | None,
     typer.Option("--tools", metavar="NAME[=auto|ask|deny],...", help="The tools to offer, instead of the task's."),

@@ -58,6 +58,7 @@ def run(
     allow: options.Allow = None,
     deny: options.Deny = None,
     workspace: options.Workspace = None,
+    hooks: options.Hooks = None,
     on_ask: options.OnAsk = None,
     on_deny: options.OnDeny = None,
     mode: options.Mode = None,
@@ -120,6 +121,7 @@ def run(
         no_rtk=no_rtk,
         driven=driven,
         mode=mode,
+        hooks=tuple(hooks or ()),
     )
     session = SessionFlags(
         latest=latest,

@@ -13,8 +13,9 @@ from remit.base.calls import Decide
 from remit.base.errors import Fault, Faults, UsageFault
 from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
-from remit.base.spec import Disabled, Expect, ModelSpec, PolicySource, RunSpec, Source, Tick
+from remit.base.spec import Disabled, Expect, Hook, ModelSpec, PolicySource, RunSpec, Source, Tick
 from remit.base.text import shorten
+from remit.config.hooks import fitted, read_hooks
 from remit.config.images import FitPicture, as_it_is, read_image
 from remit.config.inputs import fill, given_values
 from remit.config.limits import limits_from, limits_from_flags
@@ -69,7 +70,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     limit, as written. stdin: `--stdin` / `--no-stdin`. fallback_models: instead of the task's. images:
     files, shown with the prompt. allowed_tools, disallowed_tools: names, or several with commas; of what is ticked
     only the first are offered, and the others are not. no_rtk: the output of commands is not filtered. driven:
-    a client sends prompts on standard input, so that none need be there yet. mode: as the task's."""
+    a client sends prompts on standard input, so that none need be there yet. mode: as the task's. hooks: files
+    of hooks."""
 
     task: str | None = None
     prompt: str | None = None
@@ -94,6 +96,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     mode: ModeWord | None = None
+    hooks: tuple[str, ...] = ()
 
 
 def build_spec(
@@ -170,6 +173,7 @@ class _Resolve:
             task_execution=self._settings.task_execution,
             task_max_concurrent=self._settings.task_max_concurrent,
             prices=self._settings.prices,
+            hooks=self._hooks(task),
             files=self._files,
         )
         spec = self._lists(spec)
@@ -406,6 +410,18 @@ class _Resolve:
         self._faults += faults
         return values
 
+    def _hooks(self, task: Task | None) -> tuple[Hook, ...]:
+        hooks, faults = fitted(self._settings.hooks, self._tools)
+        for path in self._flags.hooks:
+            source = self._source(path, "--hooks")
+            if source is not None:
+                found, wrong = read_hooks(source.text, source.path)
+                found, unfit = fitted(found, self._tools)
+                hooks += found
+                faults += wrong + unfit
+        self._faults += faults
+        return hooks + (task.hooks if task else ())
+
     def _policies(self, workspace: str) -> Iterator[PolicySource]:
         standing: tuple[tuple[Literal["user", "project"], str], ...] = (
             ("user", os.path.join(self._settings.config_dir, POLICY_FILE)),
@@ -496,6 +512,7 @@ def _flag_texts(flags: RunFlags) -> list[Fault]:
         *(("--allow", value) for value in flags.allow),
         *(("--deny", value) for value in flags.deny),
         *(("-p", value) for value in flags.policies),
+        *(("--hooks", value) for value in flags.hooks),
     ]
     return [fault for where, value in named if value is not None for fault in _text_fault(where, value)]
 

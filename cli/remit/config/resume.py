@@ -166,6 +166,7 @@ def _placed(flags: RunFlags, cwd: str) -> RunFlags:
         approvals=place(flags.approvals),
         policies=tuple(os.path.join(cwd, path) for path in flags.policies),
         workspace=place(flags.workspace),
+        hooks=tuple(os.path.join(cwd, path) for path in flags.hooks),
     )
 
 

@@ -11,10 +11,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault, Faults
-from remit.base.spec import Compaction, Price
+from remit.base.spec import Compaction, Hook, Price
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import Document, in_line_order
+from remit.config.hooks import HookKeys, compile_hooks
 from remit.config.load import decode, parse, read_optional
 from remit.config.names import model_fault
 from remit.config.where import CACHE_DIR, STATE_DIR, cache_dir, config_dir, state_dir
@@ -120,6 +121,7 @@ class SettingsKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     agent: AgentKeys = AgentKeys()
     code: CodeKeys = CodeKeys()
     client: ClientKeys = ClientKeys()
+    hook: tuple[HookKeys, ...] = ()
     prices: dict[str, PriceKeys] = {}
 
 
@@ -161,6 +163,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     disabled_tools: tuple[str, ...] = ()
     defer_builtin_tools: DeferTools = "auto"
     prices: dict[str, Price] = {}
+    hooks: tuple[Hook, ...] = ()
     origins: dict[str, Origin] = {}
     files: dict[str, str] = {}
 
@@ -203,6 +206,7 @@ _FIELDS = {
     "agent.disabled_tools": "disabled_tools",
     "agent.defer_builtin_tools": "defer_builtin_tools",
     "prices": "prices",
+    "hook": "hooks",
 }
 """Dotted names of the settings, and their fields."""
 
@@ -261,6 +265,8 @@ def _read_file(path: str) -> tuple[Document | None, dict[str, str], list[Fault]]
 def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
     good, faults = convert_fields(document, SettingsKeys)
     keys = SettingsKeys(**good)
+    hooks, found = compile_hooks(document, keys.hook)
+    faults += found
     values: dict[str, Any] = {
         "model": keys.model,
         "state_dir": keys.state_dir,
@@ -281,6 +287,7 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "agent.defer_builtin_tools": keys.agent.defer_builtin_tools,
         "context.reserve": _reserve(keys.context.reserve),
         "prices": {name: Price(*msgspec.structs.astuple(price)) for name, price in keys.prices.items()} or UNSET,
+        "hook": hooks or UNSET,
     }
     if keys.context.reserve is not UNSET and values["context.reserve"] is UNSET:
         message = f"`context.reserve`: expected 1% to 90%, or at least 100 tokens, seen {shorten(keys.context.reserve)}"

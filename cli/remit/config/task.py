@@ -15,11 +15,12 @@ from remit.base.errors import Fault, Faults
 from remit.base.limits import Limits
 from remit.base.messages import Effort
 from remit.base.resources import Effect
-from remit.base.spec import Expect, Tick
+from remit.base.spec import Expect, Hook, Tick
 from remit.base.text import shorten
 from remit.config.checks import check_fault
 from remit.config.convert import convert, convert_fields
 from remit.config.document import Document, Keys, did_you_mean, in_line_order, spell
+from remit.config.hooks import HookKeys, compile_hooks, fitted
 from remit.config.inputs import InputKeys, declaration_fault, placeholder_faults
 from remit.config.limits import LimitKeys, limit_values, limits_from
 from remit.config.load import BlemishedDocument, decode, parse_named, read_bytes, unsound
@@ -116,6 +117,9 @@ class TaskKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     limits: Annotated[LimitKeys, Meta(description="What the run may spend.")] = LimitKeys()
     memory: Annotated[MemoryKeys, Meta(description="Memory of earlier runs.")] = MemoryKeys()
     expect: Annotated[ExpectKeys, Meta(description="What has to hold for the verdict `done`.")] = ExpectKeys()
+    hook: Annotated[
+        tuple[HookKeys, ...], Meta(description="Commands that hear of the steps of the run, in this order.")
+    ] = ()
     stdin: Annotated[
         StdinRule, Meta(description="Whether standard input is appended to the prompt. Default optional.")
     ] = "optional"
@@ -150,6 +154,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     limit_values: dict[str, Any]
     memory: MemoryKeys
     expect: Expect
+    hooks: tuple[Hook, ...]
     stdin: StdinRule
     on_ask: OnAsk
     on_deny: OnDeny
@@ -214,6 +219,7 @@ class _Check:
             limit_values=self._limits(keys.limits),
             memory=keys.memory,
             expect=self._expect(keys.expect),
+            hooks=self._hooks(keys.hook),
             stdin=keys.stdin,
             on_ask=keys.on_ask,
             on_deny=keys.on_deny,
@@ -327,6 +333,12 @@ class _Check:
             check_seconds=expect.check_seconds,
             checks_where=self._document.where("expect", "checks") if expect.checks else "",
         )
+
+    def _hooks(self, given: tuple[HookKeys, ...]) -> tuple[Hook, ...]:
+        hooks, faults = compile_hooks(self._document, given)
+        hooks, unfit = fitted(hooks, self._tools)
+        self.faults += faults + unfit
+        return hooks
 
     def _each(self, at: Keys, values: tuple[str, ...], fault_of: Callable[[str], tuple[str, str]]) -> None:
         for index, value in enumerate(values):

@@ -13,6 +13,7 @@ from remit.base.events import (
     Assistant,
     CompactBoundary,
     Event,
+    HookResponse,
     HostReached,
     Notice,
     PlanUpdated,
@@ -28,6 +29,7 @@ from remit.base.records import (
     CallExpanded,
     CallSettled,
     Compacted,
+    HookRan,
     PlanSet,
     PromptEnded,
     Pruned,
@@ -108,6 +110,29 @@ def tell_reached(reached: Reached, call_id: str) -> HostReached:
     )
 
 
+def hook_name(event: str, tool: str) -> str:
+    return f"{event}:{tool}" if tool else event
+
+
+def tell_hook(ran: HookRan) -> HookResponse:
+    spoke = ran.outcome not in ("failed", "silent")
+    return HookResponse(
+        hook_id=ran.id,
+        hook_name=hook_name(ran.event, ran.tool),
+        hook_event=ran.event,
+        where=ran.where,
+        outcome="error" if ran.outcome == "failed" else "success",
+        decision=ran.outcome if spoke else "",
+        reason=ran.reason,
+        output=ran.stdout + ran.stderr,
+        stdout=ran.stdout,
+        stderr=ran.stderr,
+        exit_code=ran.exit_code,
+        duration_ms=round(ran.seconds * 1000),
+        tool_use_id=ran.call,
+    )
+
+
 def tell_plan(plan: PlanSet) -> PlanUpdated:
     return PlanUpdated(steps=list(plan.steps), note=plan.note)
 
@@ -184,6 +209,8 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_artifact(record, ids.get(record.call, ""))
     if isinstance(record, Reached):
         return tell_reached(record, ids.get(record.call, ""))
+    if isinstance(record, HookRan):
+        return tell_hook(record)
     if isinstance(record, PlanSet):
         return tell_plan(record)
     if isinstance(record, TodosSet):
@@ -210,6 +237,8 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
         return kind, msgspec.json.encode(event["compact_metadata"], order="sorted").decode()
     if kind == "host_reached":
         return kind, f"{event['tool_use_id']} {event['host']} {event['port']} {event['reason']}"
+    if kind == "hook_response":
+        return kind, str(event["hook_id"])
     if kind == "plan":
         return kind, msgspec.json.encode([event["steps"], event["note"]]).decode()
     if kind == "todos":

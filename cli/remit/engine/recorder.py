@@ -15,6 +15,7 @@ from remit.base.records import (
     CallExpanded,
     CallSettled,
     Compacted,
+    HookRan,
     PlanSet,
     Pruned,
     Reached,
@@ -30,6 +31,7 @@ from remit.engine.emit import Emitter
 from remit.engine.narrate import (
     tell_artifact,
     tell_expanded,
+    tell_hook,
     tell_loaded,
     tell_plan,
     tell_reached,
@@ -130,6 +132,11 @@ class Recorder:
         """Other rules hold from here on."""
         self.record(changed)
         self.emit(tell_rules(changed))
+
+    def hook(self, ran: HookRan) -> None:
+        """A hook was heard."""
+        self.record(ran, sync=False)
+        self.emit(tell_hook(ran))
 
     def plan(self, plan: PlanSet) -> None:
         self.record(plan, sync=False)

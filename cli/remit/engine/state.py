@@ -28,6 +28,7 @@ from remit.base.records import (
     CallsPending,
     CallStarted,
     Compacted,
+    HookRan,
     JobEnded,
     JobKind,
     JobPromoted,
@@ -442,6 +443,10 @@ class State:
     @apply.register(Noted)
     def _(self, record: Noted) -> None:
         self.counts[record.kind] += 1
+
+    @apply.register(HookRan)
+    def _(self, record: HookRan) -> None:
+        """What it said is told by what became of the step."""
 
     @apply.register(PromptEnded)
     def _(self, record: PromptEnded) -> None:

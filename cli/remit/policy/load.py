@@ -94,10 +94,20 @@ def ruling_files(spec: RunSpec) -> list[str]:
     """The files that set the limits of this run, by every absolute spelling."""
     named = [source.path for source in spec.policies]
     named += [spec.task, spec.approvals.path if spec.approvals else ""]
+    named += [place.rpartition(":")[0] for place in dict.fromkeys(hook.where for hook in spec.hooks)]
+    named += _programs(spec)
     # Names are from where the run was started, wherever it is resumed.
     start = spec.command.get("cwd", "")
     given = [os.path.abspath(os.path.join(start, path)) for path in named if path]
     return list(dict.fromkeys([*given, *(os.path.realpath(path) for path in given)]))
+
+
+def _programs(spec: RunSpec) -> list[str]:
+    """The files that the hooks of a run are made of, as far as their words name them: an agent that could write one
+    would answer for it."""
+    words = [word for hook in spec.hooks for word in hook.argv]
+    paths = [os.path.join(spec.workspace, word) for word in dict.fromkeys(words)]
+    return [path for path in paths if "\0" not in path and os.path.isfile(path)]
 
 
 # -- the task's ticks --------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from remit.base.events import (
     ControlRequest,
     ControlResponse,
     Event,
+    HookResponse,
+    HookStarted,
     HostReached,
     Init,
     ModelFallback,
@@ -83,6 +85,8 @@ class Human:
             ModelFallback: self._fallback,
             Status: self._status,
             CompactBoundary: self._compacted,
+            HookStarted: _nothing,
+            HookResponse: self._hook,
             HostReached: self._reached,
             ArtifactPublished: self._artifact,
             PlanUpdated: self._plan,
@@ -182,6 +186,12 @@ class Human:
             yield self._style("faint", _line(f"  {event.tool_name} connects to {place}"))
         else:
             yield self._style("bad", _line(f"  refused {event.tool_name} {place}: {event.reason}"))
+
+    def _hook(self, event: HookResponse) -> Iterator[str]:
+        if event.outcome == "error":
+            yield self._style("bad", _line(f"  hook {event.hook_name} ({event.where}) failed: {event.reason}"))
+        elif event.decision:
+            yield self._style("faint", _line(f"  hook {event.hook_name} ({event.where}): {event.decision}"))
 
     def _artifact(self, event: ArtifactPublished) -> Iterator[str]:
         yield self._style("good", _line(f"  artifact {event.name}, {event.bytes:,} bytes"))

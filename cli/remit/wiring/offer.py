@@ -201,10 +201,12 @@ def _no_pictures(spec: RunSpec) -> str:
 
 
 def _answerable(spec: RunSpec, approvals: Answers | None, client: bool) -> Callable[[str], bool]:
-    """Whether an ask could be answered: by an entry, by a client, or later, when the run stops on it."""
+    """Whether an ask could be answered: by an entry, by a hook, by a client, or later, when the run stops on it."""
     if client or spec.on_ask == "stop":
         return lambda tool: True
-    return approvals.answerable if approvals is not None else lambda tool: False
+    by_file = approvals.answerable if approvals is not None else lambda tool: False
+    hooks = [hook for hook in spec.hooks if hook.event == "PreToolUse"]
+    return lambda tool: by_file(tool) or any(hook.concerns(tool) for hook in hooks)
 
 
 def _no_plan(name: str, may_plan: bool) -> str:

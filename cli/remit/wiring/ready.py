@@ -54,6 +54,7 @@ from remit.tools.contract import Tool
 from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
+from remit.wiring.hooks import add_hooks, hold_hooks
 from remit.wiring.models import batch_bytes, effort_notices, open_models
 from remit.wiring.offer import (
     OUTPUT_TOOL,
@@ -308,6 +309,7 @@ def _preflight(
     run_files = own_files(run_dir) if run_dir else ()
     policy = load_rules(spec, settings, ports.environ, run_files, mode)
     approvals = load_approvals(spec, settings)
+    hold_hooks(spec, ports.environ, record)
     guard = KeyGuard()
     models = open_models(spec, settings.config_dir, ports.environ, guard)
     # A client changes the mode, and tools that come and go would cost the provider's cache.
@@ -394,6 +396,7 @@ def _ready(
         batch_bytes=room,
         outputs=course.outputs(hands.outputs) if OUTPUT_TOOL in parts.offer.tools else None,
     )
+    add_hooks(dispatch.hooks, spec, recorder, directory, session_id, ports.environ, ports.new_uuid)
     hosts = granted_hosts(spec, parts.policy, parts.offer).get(SHELL, ())
     asker = Asker(
         parts.models,

@@ -193,6 +193,7 @@ def _become(control: int, request: Request, kernel: Kernel | None, dies_with_par
         os.setsid()
         attempt("directory", _change_directory, request)
         attempt("limits", _limit, request["limits"])
+        attempt("stdin", _feed, request.get("stdin", b""))
         if kernel is not None:
             if dies_with_parent:
                 attempt("tree", kernel.die_with_parent)
@@ -214,6 +215,26 @@ def _change_directory(request: Request) -> None:
     here = os.stat(".")
     if request["identity"] not in (None, (here.st_dev, here.st_ino)):
         raise FileNotFoundError(2, "it was moved or replaced", request["directory"])
+
+
+def _feed(data: bytes) -> None:
+    """Put what the command is told on its standard input, in a file that has no name: it need not be read."""
+    if not data:
+        return
+    fd = os.memfd_create("stdin") if _LINUX else _unnamed()
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    os.dup2(fd, 0)
+    os.close(fd)
+
+
+def _unnamed() -> int:
+    path = f"/tmp/remit-stdin-{os.getpid()}"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    os.unlink(path)
+    return fd
 
 
 def _limit(limits: list[tuple[int, int]]) -> None:

@@ -5,7 +5,7 @@ The launcher reads these shapes without loading this file, which is for those wh
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Attach(TypedDict):
@@ -57,7 +57,8 @@ class Jail(TypedDict):
 
 class Request(TypedDict):
     """One command. directory: where it runs, with its device and inode if they were seen. grace: seconds between
-    asking all processes to end and killing them. limits: numbers of resources and their hard and soft limit."""
+    asking all processes to end and killing them. limits: numbers of resources and their hard and soft limit. stdin:
+    what it finds on standard input, nothing where it is left out."""
 
     argv: list[bytes]
     environment: dict[bytes, bytes]
@@ -66,3 +67,4 @@ class Request(TypedDict):
     grace: float
     limits: list[tuple[int, int]]
     jail: Jail | None
+    stdin: NotRequired[bytes]

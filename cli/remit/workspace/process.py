@@ -1,4 +1,4 @@
-"""Commands as child processes: a cleared environment, stdin null, confined, and a tree that ends with the call."""
+"""Commands as child processes: a cleared environment, confined, and a tree that ends with the call."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ class ProcessGrant:
         self._root = root
         self._way_out = way_out
 
-    async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int) -> Finished:
-        """Run a declared command without a shell and wait for it, at most `seconds`.
+    async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int, stdin: bytes = b"") -> Finished:
+        """Run a declared command without a shell and wait for it, at most `seconds`. stdin: what it finds there.
 
         At most `max_bytes` of stdout and of stderr are kept, the first and the newest ones. What it leaves
         running is killed, also when the call is cancelled. Raises Failure(undeclared, command_failed).
@@ -130,7 +130,9 @@ class ProcessGrant:
         if tuple(argv) not in self._allowed:
             raise _undeclared(shlex.join(argv))
         outputs = (Output(max_bytes), Output(max_bytes))
-        finished = await self._run(argv, self._workspace, None, seconds, lambda fd, data: outputs[fd - 1].take(data))
+        finished = await self._run(
+            argv, self._workspace, None, seconds, lambda fd, data: outputs[fd - 1].take(data), stdin
+        )
         stdout, stderr = outputs
         return Finished(
             exit_code=finished.exit_code,
@@ -159,14 +161,20 @@ class ProcessGrant:
         return msgspec.structs.replace(finished, workdir=name)
 
     async def _run(
-        self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
+        self,
+        argv: Sequence[str],
+        directory: str,
+        identity: tuple[int, int] | None,
+        seconds: float,
+        take: Take,
+        stdin: bytes = b"",
     ) -> Finished:
         """What was not started for a passing reason is started again: a launcher that died, or a secret
         that another command was moving."""
         for attempt in range(_TRIES):
             self._confinement.begin()
             try:
-                return await self._once(argv, directory, identity, seconds, take)
+                return await self._once(self._request(argv, directory, identity, stdin), seconds, take)
             except NotStarted as problem:
                 if (problem.step, problem.number) not in _PASSING or attempt == _TRIES - 1:
                     raise _not_started(argv, problem) from None
@@ -174,16 +182,14 @@ class ProcessGrant:
                 self._confinement.end()
         raise AssertionError("the last try returns or raises")
 
-    async def _once(
-        self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, seconds: float, take: Take
-    ) -> Finished:
+    async def _once(self, request: Request, seconds: float, take: Take) -> Finished:
         """Raises NotStarted, Failure, BudgetSpent."""
         began = time.monotonic()
         flood = _Flood(take)
         way_out = self._way_out
         try:
             launched = await Launched.start(
-                self._request(argv, directory, identity),
+                request,
                 flood.take,
                 way_out.open if way_out is not None else None,
             )
@@ -209,7 +215,9 @@ class ProcessGrant:
             raise way_out.spent
         return msgspec.structs.replace(finished, refused_hosts=way_out.refusals)
 
-    def _request(self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None) -> Request:
+    def _request(
+        self, argv: Sequence[str], directory: str, identity: tuple[int, int] | None, stdin: bytes = b""
+    ) -> Request:
         kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
         environment = {"PATH": _PATH, **kept, **SET_VARIABLES, **self._environment, **self._confinement.environment}
         jail = self._confinement.jail()
@@ -224,6 +232,7 @@ class ProcessGrant:
             grace=GRACE_SECONDS,
             limits=list(self._confinement.limits),
             jail=jail,
+            stdin=stdin,
         )
 
     def _directory(self, workdir: str) -> tuple[str, str, tuple[int, int] | None]:

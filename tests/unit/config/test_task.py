@@ -165,6 +165,7 @@ def test_every_key_of_a_task_file(folder: Path) -> None:
             checks=("python -m json.tool out.json",),
             checks_where=f"{path}:11",
         ),
+        hooks=(),
         stdin="optional",
         on_ask="deny",
         mode="plan",
@@ -621,7 +622,7 @@ def test_every_key_of_the_published_schema_is_described() -> None:
     schema = task_schema()
     assert list(schema["properties"]) == [
         "version", "name", "prompt", "inputs", "workspace", "model", "fallback_models", "effort", "tools", "limits",
-        "memory", "expect", "stdin", "on_ask", "mode", "on_deny",
+        "memory", "expect", "hook", "stdin", "on_ask", "mode", "on_deny",
     ]  # fmt: skip
     assert list(schema["properties"]) == [field.name for field in msgspec.structs.fields(TaskKeys)]
     for part in (schema, *schema["$defs"].values()):

@@ -285,3 +285,16 @@ def test_calls_at_the_same_time_stay_apart(tmp_path: Path) -> None:
 
     finished = asyncio.run(together())
     assert [(one.exit_code, one.stdout) for one in finished] == [(n, b"%d\n" % n) for n in range(8)]
+
+
+@pytest.mark.parametrize("size", [1, 1 << 16, 5_000_000])
+def test_stdin_is_what_it_is_given(tmp_path: Path, size: int) -> None:
+    process = grant(tmp_path, "wc -c")
+    finished = asyncio.run(process.run(["wc", "-c"], seconds=20, max_bytes=100, stdin=b"x" * size))
+    assert finished.stdout.strip() == str(size).encode()
+
+
+def test_stdin_need_not_be_read(tmp_path: Path) -> None:
+    process = grant(tmp_path, "true")
+    finished = asyncio.run(process.run(["true"], seconds=20, max_bytes=100, stdin=b"x" * 5_000_000))
+    assert finished.exit_code == 0

@@ -10,7 +10,7 @@ from remit.commands.manual.page import Page
 
 
 def _formats(name: str) -> Page:
-    from remit.commands.manual import formats, providers
+    from remit.commands.manual import formats, hooks, providers
 
     made: dict[str, Callable[[], Page]] = {
         "task": formats.task_page,
@@ -18,6 +18,7 @@ def _formats(name: str) -> Page:
         "policy": formats.policy_page,
         "approvals": formats.approvals_page,
         "providers": providers.providers_page,
+        "hooks": hooks.hooks_page,
     }
     return made[name]()
 
@@ -38,7 +39,10 @@ def _command(name: str) -> Page:
 PAGES: dict[str, Callable[[], Page]] = {
     "remit.1": partial(_command, "remit"),
     **{f"remit-{name}.1": partial(_command, name) for name in COMMANDS},
-    **{f"remit-{name}.5": partial(_formats, name) for name in ("task", "script", "policy", "approvals", "providers")},
+    **{
+        f"remit-{name}.5": partial(_formats, name)
+        for name in ("task", "script", "policy", "approvals", "providers", "hooks")
+    },
     **{f"remit-{name}.7": partial(_references, name) for name in ("events", "tools")},
 }
 """By name of the file, such as `remit-task.5`."""

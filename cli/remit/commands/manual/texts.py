@@ -76,6 +76,9 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "such as 1MiB where bytes are meant, or `none`.",
             "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
             "variable `REMIT_OUT`: `sh -c 'test -s \"$REMIT_OUT/report.md\"'`.",
+            "Commands of the user that `--hooks`, the task or the settings name hear of each step of the run as JSON, "
+            "and may refuse it, see remit-hooks(5). They find the run by `REMIT_WORKSPACE`, `REMIT_RUN_DIR` and "
+            "`REMIT_OUT`.",
         ),
         examples=(
             Example(
@@ -287,7 +290,8 @@ FILES: tuple[tuple[str, str], ...] = (
         "has no background waits with `auto`, and with `async` does not offer the shell), `[agent] task_execution` "
         "(the same for agents, where with `auto` the model says) and `task_max_concurrent` (how many agents work at "
         "the same time, 8 unless set; the others wait), `[code] cache` (false keeps "
-        'nothing of the source files that were read) and `[prices."PROVIDER/NAME"]` with `input` and `output` in US '
+        "nothing of the source files that were read), `[[hook]]` (see remit-hooks(5)) and "
+        '`[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),

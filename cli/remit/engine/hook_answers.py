@@ -1,0 +1,122 @@
+"""What a hook command answers: JSON on its standard output, or an exit code. What cannot be read is no answer."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any, Literal
+
+import msgspec
+
+from remit.base.errors import ErrorCode, Failure
+from remit.base.ports import Finished, HookWord
+from remit.base.spec import HookEvent
+from remit.base.text import clip, shorten
+
+REFUSAL = 2
+"""Exit code of a hook that refuses; its reason is what it wrote to stderr."""
+
+REASON_BYTES = 4000
+CONTEXT_BYTES = 64 * 1024
+"""What a hook may add for the model at a time."""
+
+NO_REASON = "the hook gave no reason"
+
+
+class Specific(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`hookSpecificOutput`"""
+
+    hookEventName: str = ""
+    permissionDecision: Literal["allow", "ask", "deny"] | None = None
+    permissionDecisionReason: str | None = None
+    updatedInput: dict[str, Any] | None = None
+    additionalContext: str | None = None
+
+
+class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"go_on": "continue"}):
+    """suppressOutput, systemMessage: for people at a terminal, and passed over."""
+
+    go_on: bool = True
+    stopReason: str | None = None
+    decision: Literal["approve", "block"] | None = None
+    reason: str | None = None
+    hookSpecificOutput: Specific = Specific()
+    suppressOutput: bool = False
+    systemMessage: str | None = None
+
+
+def read_answer(event: HookEvent, finished: Finished, seconds: float) -> HookWord:
+    """The word of a hook that ended. Raises Failure where it gave none."""
+    if finished.exit_code is None or finished.timed_out:
+        raise _failed(f"it did not end within {seconds:g} s")
+    if finished.flooded:
+        raise _failed("it printed without end")
+    if finished.exit_code < 0:
+        raise _failed(f"it was ended by {_signal(-finished.exit_code)}{_said(finished.stderr)}")
+    if finished.exit_code == REFUSAL:
+        reason, _ = clip(_text(finished.stderr).strip(), REASON_BYTES)
+        return HookWord("deny", reason or NO_REASON)
+    if finished.exit_code != 0:
+        raise _failed(f"exit code {finished.exit_code}{_said(finished.stderr)}")
+    if finished.truncated and finished.stdout_bytes > len(finished.stdout):
+        raise _failed(f"its answer of {finished.stdout_bytes} bytes is too long")
+    if not finished.stdout.strip():
+        return HookWord()
+    return _word(event, _reply(finished.stdout))
+
+
+def _reply(stdout: bytes) -> Reply:
+    try:
+        # Not read into the struct at once, whose messages name no value.
+        return msgspec.convert(msgspec.json.decode(stdout), Reply)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError) as problem:
+        raise _failed(f"its answer cannot be read ({problem}): {shorten(_text(stdout).strip())}") from None
+
+
+def _word(event: HookEvent, reply: Reply) -> HookWord:
+    """Raises Failure for an answer that fits another event."""
+    specific = reply.hookSpecificOutput
+    if specific.hookEventName not in ("", event):
+        raise _failed(f"its answer is for {shorten(specific.hookEventName)}, not for {event}")
+    if event != "PreToolUse" and (specific.permissionDecision is not None or specific.updatedInput is not None):
+        raise _failed(f"permissionDecision and updatedInput answer PreToolUse, not {event}")
+    if event == "Stop" and specific.additionalContext is not None:
+        raise _failed("additionalContext reaches no model at the end; answer with decision and reason")
+    decide, reason = _decision(event, reply)
+    context, _ = clip(specific.additionalContext or "", CONTEXT_BYTES)
+    changed = specific.updatedInput
+    return HookWord(
+        decide=decide,
+        message=clip(reason, REASON_BYTES)[0],
+        arguments=None if changed is None else msgspec.json.encode(changed).decode(),
+        context=context,
+        stop=None if reply.go_on else clip(reply.stopReason or NO_REASON, REASON_BYTES)[0],
+    )
+
+
+def _decision(event: HookEvent, reply: Reply) -> tuple[Literal["", "allow", "ask", "deny"], str]:
+    specific = reply.hookSpecificOutput
+    if reply.decision == "block":
+        return "deny", reply.reason or NO_REASON
+    if specific.permissionDecision is not None:
+        return specific.permissionDecision, specific.permissionDecisionReason or NO_REASON
+    return ("allow", reply.reason or NO_REASON) if reply.decision == "approve" and event == "PreToolUse" else ("", "")
+
+
+def _failed(what: str) -> Failure:
+    return Failure(ErrorCode.COMMAND_FAILED, what)
+
+
+def _said(stderr: bytes) -> str:
+    text = _text(stderr).strip()
+    return f": {shorten(text)}" if text else ""
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
