@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 import sys
 
+SDK = "remit-sdk"
+
 
 def hold_standard_streams() -> None:
     """Open /dev/null on each standard descriptor that is closed, so that no file of ours lands there."""
@@ -26,8 +28,22 @@ def _written(text: str) -> bool:
         return False
 
 
+def main_sdk() -> None:
+    """Run the command line of `remit-sdk` and exit with its code."""
+    hold_standard_streams()
+    from remit.commands.execute import leave
+    from remit.commands.output import guard_standard_streams
+    from remit.commands.sdk import run_sdk
+
+    guard_standard_streams()
+    leave(run_sdk(sys.argv[1:]))
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
+    if os.path.basename(sys.argv[0]).partition(".")[0] == SDK:
+        # One program under two names.
+        main_sdk()
     hold_standard_streams()
     if sys.argv[1:2] == ["__exec"]:
         from remit.workspace.launcher import main as launch

@@ -74,7 +74,8 @@ class User(_Line, kw_only=True, tag_field="type", tag="user"):
 
 
 class PermissionDenied(_Line, kw_only=True, tag_field="type", tag="system"):
-    """A call was refused: by a rule, or because nobody answered an ask."""
+    """A call was refused: by a rule, or because nobody answered an ask. answered_by: who said no to an ask, `client` or
+    the entry of an approvals file."""
 
     subtype: Literal["permission_denied"] = "permission_denied"
     tool_name: str
@@ -85,6 +86,7 @@ class PermissionDenied(_Line, kw_only=True, tag_field="type", tag="system"):
     rule: str
     source: str
     resource: str
+    answered_by: str = ""
 
 
 class PermissionAsked(_Line, kw_only=True, tag_field="type", tag="system"):
@@ -134,12 +136,22 @@ class ModelFallback(_Line, kw_only=True, tag_field="type", tag="system"):
 
 
 class Status(_Line, kw_only=True, tag_field="type", tag="system"):
-    """What takes a while. status: `compacting`, null when it is over. permissionMode: the one that holds from here
-    on, where a client changed it."""
+    """What takes a while. status: `compacting`, with partial messages `requesting`, null when it is over.
+    permissionMode: the one that holds from here on, where a client changed it."""
 
     subtype: Literal["status"] = "status"
     status: str | None = None
     permissionMode: str = ""
+
+
+class StreamEvent(_Line, kw_only=True, tag_field="type", tag="stream_event"):
+    """With `--include-partial-messages`: an answer as it comes, in the events of the Messages API. api_message_id:
+    `message.id` of its blocks."""
+
+    event: dict[str, Any]
+    parent_tool_use_id: str | None = None
+    api_message_id: str = ""
+    ttft_ms: int | None = None
 
 
 class SessionState(_Line, kw_only=True, tag_field="type", tag="system"):
@@ -381,6 +393,7 @@ Event = (
     | ApiRetry
     | ModelFallback
     | Status
+    | StreamEvent
     | SessionState
     | ControlRequest
     | ControlResponse
@@ -411,6 +424,7 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     ApiRetry,
     ModelFallback,
     Status,
+    StreamEvent,
     SessionState,
     ControlRequest,
     ControlResponse,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -169,6 +169,20 @@ class Hooks(Protocol):
 
     async def on_stop(self, text: str, again: bool) -> HookWord:
         """When the model is done. text: its answer. again: a hook has had it go on before."""
+        ...
+
+
+class Names(Protocol):
+    """What a client calls our tools and their parameters."""
+
+    def tool(self, tool: str) -> str: ...
+
+    def shown(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of a tool of ours under the client's names."""
+        ...
+
+    def taken(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The client's arguments for a tool of ours under our names."""
         ...
 
 

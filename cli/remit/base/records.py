@@ -368,10 +368,10 @@ Record = (
     | Unanswered
     | Compacted
     | Pruned
-    | RulesChanged
     | CallChanged
     | CallChecked
     | CallExpanded
+    | RulesChanged
     | CallStarted
     | CallSettled
     | CallsPending

@@ -172,7 +172,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     these resolved, by id. images: shown with the prompt. command: the flags as given and the directory
     they were given in. python_worker, sandbox, and what begins with shell_ or task_: as in the settings.
     output_filter: whether the model reads what commands printed without what it does not need. mode: the permission
-    mode that it starts in. hooks: heard in this order."""
+    mode that it starts in. hooks: heard in this order.
+    system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours."""
 
     name: str = "run"
     task: str = ""
@@ -215,6 +216,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     defer_tools: Literal["auto", "always", "never"] = "auto"
     hooks: tuple[Hook, ...] = ()
     mode: str = "default"
+    system_base: str = ""
 
     @property
     def played(self) -> str:

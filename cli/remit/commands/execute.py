@@ -82,14 +82,18 @@ def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str],
     return Listeners([by_format[output_format]()], [human])
 
 
+def collected_early() -> None:
+    """From here on garbage is found early: the cycles that a request leaves behind hold its whole body."""
+    # All there is by now lasts as long as the run, so that no collection needs to look through it again.
+    gc.freeze()
+    gc.set_threshold(700, 10, 10)
+
+
 def drive(ready: ReadyRun, watch: Watch, client_seconds: float | None = None) -> int:
     """Run to the end and return the exit code. The process is expected to end with it: the loop's
     threads, one of which may be stuck, are not waited for. client_seconds: None, or a client drives the run by
     lines on stdin, and this long its answers are waited for."""
-    # All there is by now lasts as long as the run, so that no collection needs to look through it again.
-    # From here on garbage is found early: the cycles that a request leaves behind hold its whole body.
-    gc.freeze()
-    gc.set_threshold(700, 10, 10)
+    collected_early()
     loop = asyncio.new_event_loop()
     try:
         if client_seconds is not None:

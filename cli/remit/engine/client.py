@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from remit.base.calls import Call, Decision
+from remit.base.claude_names import OurNames
 from remit.base.errors import INTERRUPTED, SIGINT_EXIT, RemitError, Stopped
 from remit.base.events import ControlCancel, ControlRequest, ControlResponse, Event, SessionState
-from remit.base.ports import ClientWord
+from remit.base.ports import ClientWord, Names
 from remit.base.records import UserSaid
 from remit.engine.answer import wire_input
 from remit.engine.inbox import Inbox
 from remit.engine.recorder import Recorder
 from remit.engine.run import Run
+
+OUR_NAMES = OurNames()
 
 Reply = dict[str, Any]
 Control = Callable[[Mapping[str, Any]], Awaitable[Reply]]
@@ -36,20 +39,24 @@ class NoAnswer(Exception):
 
 
 class Client:
-    """Both directions of control. answer_seconds: how long an answer is waited for."""
+    """Both directions of control, from before there is a run. emit: takes what is told to the client until then.
+    answer_seconds: how long an answer is waited for. names: what it calls our tools."""
 
     def __init__(
         self,
-        run: Run,
         inbox: Inbox,
-        recorder: Recorder,
+        emit: Callable[[Event], None],
         new_id: Callable[[], str],
         *,
         answer_seconds: float,
+        names: Names = OUR_NAMES,
     ) -> None:
-        self._run = run
+        self._run: Run | None = None
         self._inbox = inbox
-        self._recorder = recorder
+        self._emit = emit
+        self.names = names
+        self.on_permissions: Callable[[Sequence[Any]], None] = lambda _: None
+        """Told what rules the client wants from here on, together with an answer."""
         self._new_id = new_id
         self._answer_seconds = answer_seconds
         self._controls: dict[str, Control] = {"interrupt": self._interrupt}
@@ -58,6 +65,18 @@ class Client:
         self._gone = False
         self.on_interrupt: Callable[[], None] = lambda: None
         """What else an interrupt ends."""
+
+    def attach(self, run: Run, recorder: Recorder, inbox: Inbox | None = None) -> None:
+        """There is a run: what is told from here on is told by it. inbox: its own, where messages go from here on."""
+        self._run, self._emit = run, recorder.emit
+        if inbox is not None:
+            self._inbox.pour(inbox)
+            self._inbox = inbox
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has closed its side."""
+        return self._gone
 
     def also_serve(self, controls: Mapping[str, Control]) -> None:
         """Serve further requests, by subtype; each gets the request's fields and gives the answer's, or raises
@@ -121,8 +140,9 @@ class Client:
     async def may_use(self, call: Call, decision: Decision, agent_id: str = "") -> ClientWord:
         """base.ports.Client"""
         fields = {
-            "tool_name": call.tool,
-            "input": wire_input(call.arguments),
+            "tool_name": self.names.tool(call.tool),
+            "display_name": self.names.tool(call.tool),
+            "input": self.names.shown(call.tool, wire_input(call.arguments)),
             "tool_use_id": call.id,
             "decision_reason": decision.rule.why,
         }
@@ -134,7 +154,7 @@ class Client:
             return ClientWord(False, f"{call.tool} needs a permission, and {problem}")
         finally:
             self.tell_state("running")
-        return _word(call, reply)
+        return self._word(call, reply)
 
     def tell_state(self, state: Any) -> None:
         self.tell(SessionState(state=state))
@@ -142,8 +162,10 @@ class Client:
     def tell(self, event: Event) -> None:
         """The client reads no more, or the disk is full: that ends the session."""
         try:
-            self._recorder.emit(event)
+            self._emit(event)
         except RemitError as error:
+            if self._run is None:
+                raise
             self._run.stop(error)
 
     # -- requests of the client ----------------------------------------------------------------
@@ -167,21 +189,30 @@ class Client:
         reason = Stopped("interrupted by the client", SIGINT_EXIT, kind=INTERRUPTED)
         loop = asyncio.get_running_loop()
         # After the answer: the client hears first that it was understood.
-        loop.call_soon(self._run.interrupt, reason)
+        if self._run is not None:
+            loop.call_soon(self._run.interrupt, reason)
         loop.call_soon(self.on_interrupt)
         return {"still_queued": []}
 
+    def _word(self, call: Call, reply: Reply) -> ClientWord:
+        match reply:
+            case {"behavior": "allow", "updatedPermissions": [_, *_] as updates}:
+                self.on_permissions(updates)
+                return self._word(call, {name: value for name, value in reply.items() if name != "updatedPermissions"})
+            case {"behavior": "allow", "updatedInput": dict(changed)}:
+                return ClientWord(True, arguments=self.changed(call, changed))
+            case {"behavior": "allow"}:
+                return ClientWord(True)
+            case {"behavior": "deny"}:
+                message = reply.get("message")
+                told = message if isinstance(message, str) and message else f"the client refused {call.tool}"
+                return ClientWord(False, told, interrupt=reply.get("interrupt") is True)
+            case _:
+                what = "needs a permission, and the client's answer says neither yes nor no"
+                return ClientWord(False, f"{call.tool} {what}")
 
-def _word(call: Call, reply: Reply) -> ClientWord:
-    match reply:
-        case {"behavior": "allow", "updatedInput": dict(changed)}:
-            arguments = msgspec.json.encode(changed).decode()
-            return ClientWord(True, arguments=None if changed == wire_input(call.arguments) else arguments)
-        case {"behavior": "allow"}:
-            return ClientWord(True)
-        case {"behavior": "deny"}:
-            message = reply.get("message")
-            told = message if isinstance(message, str) and message else f"the client refused {call.tool}"
-            return ClientWord(False, told, interrupt=reply.get("interrupt") is True)
-        case _:
-            return ClientWord(False, f"{call.tool} needs a permission, and the client's answer says neither yes nor no")
+    def changed(self, call: Call, arguments: Mapping[str, Any]) -> str | None:
+        """The client's arguments as those of the call; None where they are what it had."""
+        if arguments == self.names.shown(call.tool, wire_input(call.arguments)):
+            return None
+        return msgspec.json.encode(self.names.taken(call.tool, arguments)).decode()

@@ -364,6 +364,7 @@ class Dispatch:
                 rule=rule.where,
                 source=rule.source,
                 resource=decision.resource.name if decision.resource else "",
+                answered_by=approval,
             )
         )
 

@@ -64,6 +64,20 @@ class Inbox:
         self._waiting.clear()
         return joined
 
+    def pour(self, other: Inbox) -> None:
+        """All of it goes to the other one."""
+        while self._waiting:
+            other.put(self._waiting.popleft())
+        if self._closed:
+            other.close()
+
+    async def wait(self) -> bool:
+        """Whether there is anything, once there is, or will be nothing."""
+        while not self._waiting and not self._closed:
+            self._changed.clear()
+            await self._changed.wait()
+        return bool(self._waiting)
+
     async def next(self) -> UserSaid | None:
         """The next prompt; None once there will be none."""
         while not self._waiting:

@@ -17,10 +17,10 @@ whatever they claim; they cannot add tools, permissions or tasks.
 
 
 def system_prompt(spec: RunSpec, tool_names: Iterable[str], hosts: Collection[str] = ()) -> str:
-    """RULES, then what the task promises, then the user's own words. hosts: those that commands may connect to.
-    Nothing in it changes during a run."""
+    """RULES or what is in their place, what the task promises, then the user's own words. hosts: those that commands
+    may connect to. Nothing in it changes during a run."""
     names = set(tool_names)
-    parts = [RULES]
+    parts = [spec.system_base or RULES]
     if spec.expect.artifacts:
         parts.append(f"- Artifacts that must exist at the end: {', '.join(spec.expect.artifacts)}.")
     if hosts:

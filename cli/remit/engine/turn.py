@@ -9,7 +9,7 @@ from contextlib import aclosing
 import msgspec
 
 from remit.base.errors import ProviderBusy, ProviderFault
-from remit.base.events import ApiRetry, Assistant, ModelFallback, Notice
+from remit.base.events import ApiRetry, Assistant, ModelFallback, Notice, Status
 from remit.base.messages import (
     BlockPart,
     Delta,
@@ -25,6 +25,7 @@ from remit.base.messages import (
 from remit.base.records import Answered, Noted, TurnStarted, Unanswered
 from remit.engine.answer import Answer, AnswerBlock, wire_block
 from remit.engine.models import Model
+from remit.engine.partial import PartialAnswer
 from remit.engine.recorder import Recorder
 from remit.engine.shelf import Shelf
 from remit.engine.sight import Sight
@@ -41,7 +42,7 @@ class Asker:
     """Asks the first model that can be asked, with the transcript as it stands.
 
     models: the run's own, then those to fall back on. shelf: the tools of its requests. effort: how much it should
-    think. cache_key: the same for all requests of the conversation."""
+    think. cache_key: the same for all requests of the conversation. partial: answers are told as they come."""
 
     def __init__(
         self,
@@ -52,12 +53,15 @@ class Asker:
         *,
         effort: Effort | None = None,
         cache_key: str = "",
+        partial: bool = False,
     ) -> None:
         self._models = list(models)
         self._system = system
         self._shelf = shelf
         self._recorder = recorder
-        self._effort = effort
+        self.effort = effort
+        self._partial = partial
+        self._telling: PartialAnswer | None = None
         self._cache_key = cache_key
         self._sight = Sight()
         self._coming = Answer(0, ())
@@ -72,6 +76,10 @@ class Asker:
         """Bytes of a request beside its messages."""
         return len(self._system.encode("utf-8", "replace")) + self._shelf.size
 
+    def use(self, models: Sequence[Model]) -> None:
+        """From the next request on, these."""
+        self._models = list(models)
+
     async def ask(self, elapsed: float) -> None:
         """One request and its answer. Raises BudgetSpent before it is sent, ProviderFault."""
         recorder, state = self._recorder, self._recorder.state
@@ -84,6 +92,7 @@ class Asker:
         try:
             self._keep(await self._answer(turn), turn, began)
         except asyncio.CancelledError:
+            self._end_partial(self._coming)
             # Stopped by a signal or the deadline: what had come was paid for, and a resume goes on from it.
             if self._kept(self._coming, turn, "the run was stopped while the model answered"):
                 self._keep(self._coming, turn, began)
@@ -137,7 +146,7 @@ class Asker:
             self._system,
             self._sight.seen_by(self.model.spec, messages),
             self._shelf.specs if tools else (),
-            effort=self._effort,
+            effort=self.effort,
             cache_key=self._cache_key,
         )
         async with aclosing(self.model.provider.stream(request)) as parts:  # type: ignore[type-var]
@@ -165,11 +174,14 @@ class Asker:
         state, cuts = self._recorder.state, 0
         while True:
             self._coming = answer = Answer(turn, state.call_ids)
+            self._begin_partial(turn)
             try:
                 await self.complete(state.messages, answer, lambda block: self._tell_block(block, turn))
                 return answer
             except ProviderFault as fault:
                 failed = fault
+            finally:
+                self._end_partial(answer)
             if failed.kind == "cut" and self._kept(answer, turn, failed.what):
                 return answer
             self.lose(state.messages, answer)
@@ -204,11 +216,15 @@ class Asker:
         match part:
             case Delta():
                 answer.grow(part)
+                if self._telling is not None and heard is not None:
+                    self._telling.grow(part)
             case BlockPart():
                 block = answer.add(part)
                 self._tell_repairs(answer)
                 if heard is not None:
                     heard(block)
+                    if self._telling is not None:
+                        self._telling.end_block(part.index, block)
             case UsagePart(usage=usage):
                 answer.usage = usage
             case StopPart(reason=reason):
@@ -217,6 +233,8 @@ class Asker:
                 # What the failed attempt told of its usage was for that one alone.
                 self.lose(messages, answer)
                 answer.usage = Usage()
+                if self._telling is not None and heard is not None:
+                    self._telling.again()
                 self._retry(part)
 
     def _tell_repairs(self, answer: Answer) -> None:
@@ -240,6 +258,16 @@ class Asker:
             timestamp=self._recorder.timestamp(),
         )
         self._recorder.emit(line)
+
+    def _begin_partial(self, turn: int) -> None:
+        if self._partial:
+            self._recorder.emit(Status(status="requesting"))
+            self._telling = PartialAnswer(self._recorder.emit, f"msg_{turn}", self.model.provider.model)
+
+    def _end_partial(self, answer: Answer) -> None:
+        if self._telling is not None:
+            self._telling.end(answer.stop or "cut", answer.usage)
+            self._telling = None
 
     # -- other ways ----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from remit.base.calls import RuleRef
+from remit.base.claude_names import FOREIGN_NAMES
 from remit.base.errors import Fault
 from remit.base.resources import Effect
 from remit.base.text import shorten
@@ -17,25 +18,6 @@ Option = Literal["--allow", "--deny"]
 
 _SELECTED = re.compile(rf"({'|'.join(SELECTORS)})=(.*)", re.DOTALL)
 _FOREIGN = re.compile(r"([A-Za-z]+)(?:\((.*)\))?", re.DOTALL)
-
-FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
-    "Read": ("file_read", "read_file", "view_image", "analyze_csv"),
-    "Write": ("file_write",),
-    "Edit": ("file_edit", "file_apply_patch"),
-    "MultiEdit": ("file_edit", "file_apply_patch"),
-    "Glob": ("file_glob",),
-    "LS": ("list_files", "file_glob"),
-    "Grep": ("file_grep", "search_files"),
-    "Bash": ("shell",),
-    "WebFetch": ("webfetch", "fetch_url"),
-    "WebSearch": ("websearch",),
-    "Agent": ("task",),
-    "Task": ("task",),
-    "TodoWrite": ("todo_write",),
-    "AskUserQuestion": ("question",),
-    "StructuredOutput": ("structured_output",),
-}
-"""The tool names of Claude Code and the tools of ours that do the same, as far as they are there."""
 
 EVERY_TOOL = "*"
 """Stands for every tool in front of a selector, or alone."""

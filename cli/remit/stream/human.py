@@ -37,6 +37,7 @@ from remit.base.events import (
     Result,
     SessionState,
     Status,
+    StreamEvent,
     TaskNotification,
     TaskProgress,
     TaskStarted,
@@ -102,6 +103,7 @@ class Human:
             ControlRequest: self._question,
             # For the client, who sees them.
             SessionState: _nothing,
+            StreamEvent: _nothing,
             ControlResponse: _nothing,
             ControlCancel: _nothing,
         }

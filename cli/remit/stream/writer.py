@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import EnvironmentFault, RemitError, Stopped
-from remit.base.events import Event, Result, Status, User
+from remit.base.events import Event, PermissionDenied, Result, Status, StreamEvent, User
 from remit.base.text import scrub, scrub_tree, visible
 from remit.store.durable import environment_fault
 from remit.store.projections import LineFile
@@ -25,6 +25,8 @@ _AWKWARD = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 LEFT_OUT: dict[type, dict[str, Any]] = {
     Result: {"result": None, "structured_output": None, "errors": [], "user_message_uuids": []},
     Status: {"permissionMode": ""},
+    PermissionDenied: {"answered_by": ""},
+    StreamEvent: {"ttft_ms": None},
     User: {"tool_use_result": None, "tool_result_meta": [], "isSynthetic": False},
 }
 
@@ -47,6 +49,15 @@ def encode_line(event: Event) -> bytes:
         line = msgspec.json.encode(shown)
     except UnicodeEncodeError:
         line = msgspec.json.encode(scrub_tree(msgspec.to_builtins(shown)))
+    return _AWKWARD.sub(_escape, line)
+
+
+def encode_plain(value: Any) -> bytes:
+    """A value as one line of JSON, as safe as an event is."""
+    try:
+        line = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        line = msgspec.json.encode(scrub_tree(value))
     return _AWKWARD.sub(_escape, line)
 
 
@@ -157,7 +168,7 @@ class TextResult:
 
 
 class EventLog:
-    """Every event as a line of `events.jsonl` in the run directory."""
+    """Every event as a line of `events.jsonl` in the run directory, but for the parts of answers."""
 
     def __init__(self, path: str) -> None:
         """Open for appending; a line cut short by a dead process goes. Raises EnvironmentFault."""
@@ -165,7 +176,8 @@ class EventLog:
 
     def on_event(self, event: Event, line: bytes) -> None:
         """Raises EnvironmentFault."""
-        self._file.append(line)
+        if not isinstance(event, StreamEvent):
+            self._file.append(line)
 
     def close(self) -> None:
         self._file.close()

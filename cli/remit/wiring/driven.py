@@ -35,11 +35,10 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
     """Serve the client behind `fd` to its end; the exit code."""
     jobs = ready.jobs
     inbox = Inbox() if jobs is None else jobs.inbox
-    client = Client(ready.run, inbox, ready.recorder, new_id, answer_seconds=manner.answer_seconds)
+    client = Client(inbox, ready.recorder.emit, new_id, answer_seconds=manner.answer_seconds)
+    client.attach(ready.run, ready.recorder)
     client.also_serve({**ready.ruling.controls(), **implement_controls(ready, client.say)})
-    if jobs is not None:
-        client.also_serve(controls(jobs))
-        client.on_interrupt = Interrupted(ready.run, jobs, client)
+    serve_jobs(ready, client)
     client.also_serve(manner.controls(client))
     ready.dispatch.client = client
     if ready.said is not None:
@@ -64,6 +63,13 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
     finally:
         listening.cancel()
     return _exit_code(ready, last)
+
+
+def serve_jobs(ready: ReadyRun, client: Client) -> None:
+    """What goes on in the background is the client's to ask about and to end."""
+    if ready.jobs is not None:
+        client.also_serve(controls(ready.jobs))
+        client.on_interrupt = Interrupted(ready.run, ready.jobs, client)
 
 
 class Interrupted:

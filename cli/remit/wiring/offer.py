@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -46,12 +47,25 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def load_rules(
-    spec: RunSpec, settings: Settings, environ: Mapping[str, str], run_files: Sequence[str] = (), mode: str = ""
+    spec: RunSpec,
+    settings: Settings,
+    environ: Mapping[str, str],
+    run_files: Sequence[str] = (),
+    mode: str = "",
+    tools: Sequence[Tool] = (),
 ) -> RuleSet:
     """The rule set of a run. run_files: what the run itself keeps on disk, absolute. mode: a permission mode in the
-    place of the spec's. Raises Faults."""
+    place of the spec's. tools: of the client, which rules may name too. Raises Faults."""
     home, own = standing(settings, environ, run_files)
-    return load_policy(spec, registry.tool_effects(), home=home, own=own, mode=mode)
+    return load_policy(spec, known_effects(tools), home=home, own=own, mode=mode)
+
+
+def known_effects(tools: Sequence[Tool] = ()) -> Mapping[str, frozenset[Effect]]:
+    """The effects of every tool that rules may name. tools: of the client."""
+    effects = registry.tool_effects()
+    if not tools:
+        return effects
+    return ChainMap({tool.name: tool.effects for tool in tools}, dict(effects), registry.HARNESS_EFFECTS)
 
 
 def standing(
@@ -72,10 +86,23 @@ def load_approvals(spec: RunSpec, settings: Settings) -> Answers | None:
 
 
 def offer_tools(
-    spec: RunSpec, policy: RuleSet, approvals: Answers | None, *, client: bool = False, has_plan: bool | None = None
+    spec: RunSpec,
+    policy: RuleSet,
+    approvals: Answers | None,
+    *,
+    client: bool = False,
+    has_plan: bool | None = None,
+    tools: Sequence[Tool] = (),
 ) -> Offer:
     """The ticked tools that could ever run, and those of the harness that this run needs. client: whether a program
-    that drives the run may be asked. has_plan: whether the session has one, None: if it begins with planning."""
+    that drives the run may be asked. has_plan: whether the session has one, None: if it begins with planning. tools:
+    what the client offers."""
+    theirs = {tool.name: tool for tool in tools}
+    offer = _our_tools(spec, policy, approvals, client, has_plan)
+    return msgspec.structs.replace(offer, tools={**offer.tools, **theirs}) if theirs else offer
+
+
+def _our_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, client: bool, has_plan: bool | None) -> Offer:
     tools: dict[str, Tool] = {}
     withheld: dict[str, RuleRef] = {}
     has_plan = spec.mode == PLAN if has_plan is None else has_plan

@@ -12,6 +12,7 @@ import msgspec
 
 from remit.base.ports import Listener
 from remit.base.records import Record
+from remit.tools.contract import Tool
 
 
 class SystemClock:
@@ -28,7 +29,7 @@ class Ports(msgspec.Struct, frozen=True):
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
     the guarded client of fetch tools from the allowed ports. resolver, connector: those of net.dial that the
     proxy of commands goes by, None: the system's. followers: hear of every journaled record, before
-    anything else does. client: a program drives the run, and answers what the rules ask."""
+    anything else does. client: a program drives the run, and answers what the rules ask. tools: what it offers."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -39,10 +40,12 @@ class Ports(msgspec.Struct, frozen=True):
     connector: Any = None
     followers: tuple[Callable[[Record], None], ...] = ()
     client: bool = False
+    tools: tuple[Tool, ...] = ()
 
 
 class Listeners(msgspec.Struct, frozen=True):
-    """Who hears the events. stdout: a failure there ends the run."""
+    """Who hears the events. stdout: a failure there ends the run. partial: answers are told as they come."""
 
     stdout: Sequence[Listener] = ()
     beside: Sequence[Listener] = ()
+    partial: bool = False

@@ -49,7 +49,6 @@ from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir, new_run_id, own_files
 from remit.stream.writer import EventLog, encode_line
-from remit.tools import registry
 from remit.tools.contract import Tool
 from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
@@ -60,6 +59,7 @@ from remit.wiring.offer import (
     OUTPUT_TOOL,
     Offer,
     has_background,
+    known_effects,
     load_approvals,
     load_rules,
     offer_tools,
@@ -82,6 +82,8 @@ class ReadyRun(msgspec.Struct):
     recorder: Recorder
     dispatch: Dispatch
     ruling: Ruling
+    asker: Asker
+    guard: KeyGuard
     jobs: Jobs | None = None
     """Agents and commands with a life of their own, where the run may have any."""
     said: UserSaid | None = None
@@ -307,15 +309,15 @@ def _preflight(
     """Everything that can be refused before a directory is touched or a model asked. mode: that of a session which
     is taken up, "" for the spec's. has_plan: whether the session has one from before."""
     run_files = own_files(run_dir) if run_dir else ()
-    policy = load_rules(spec, settings, ports.environ, run_files, mode)
+    policy = load_rules(spec, settings, ports.environ, run_files, mode, ports.tools)
     approvals = load_approvals(spec, settings)
     hold_hooks(spec, ports.environ, record)
     guard = KeyGuard()
     models = open_models(spec, settings.config_dir, ports.environ, guard)
     # A client changes the mode, and tools that come and go would cost the provider's cache.
-    offered_by = in_mode(policy, DEFAULT, registry.tool_effects()) if ports.client else policy
+    offered_by = in_mode(policy, DEFAULT, known_effects(ports.tools)) if ports.client else policy
     has_plan = has_plan or (mode or spec.mode) == PLAN
-    offer = offer_tools(spec, offered_by, approvals, client=ports.client, has_plan=has_plan)
+    offer = offer_tools(spec, offered_by, approvals, client=ports.client, has_plan=has_plan, tools=ports.tools)
     root = Root(spec.workspace)
     course, unrecorded = Course(), models
     if record is not None:
@@ -405,12 +407,13 @@ def _ready(
         recorder,
         effort=spec.effort,
         cache_key=session_id,
+        partial=listeners.partial,
     )
     window = Window(asker, recorder, spec.compaction)
     check = _check_runner(spec, dispatch, course.tool)
     finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts.altered))
     init = course.told(_init(spec, directory, parts, resumed=bool(records or then)))
-    ruling = Ruling(parts.policy, registry.tool_effects(), gate, recorder, init, hands.rule)
+    ruling = Ruling(parts.policy, known_effects(ports.tools), gate, recorder, init, hands.rule)
     told = [Notice(kind="run_directory", text=text) for text in notices]
     told += parts.confined.notices()
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
@@ -455,7 +458,7 @@ def _ready(
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
     closers += [parts.leavings.close, parts.confined.close, hands.close]
     closers += [parts.root.close] if parts.root is not None else []
-    return ReadyRun(run, directory, closers, recorder, dispatch, ruling, jobs)
+    return ReadyRun(run, directory, closers, recorder, dispatch, ruling, asker, parts.guard, jobs)
 
 
 def _agents_journals(directory: RunDir, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:

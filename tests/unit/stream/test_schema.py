@@ -34,6 +34,7 @@ from remit.base.events import (
     Result,
     SessionState,
     Status,
+    StreamEvent,
     TaskNotification,
     TaskProgress,
     TaskStarted,
@@ -78,6 +79,11 @@ EVENTS: list[Event] = [
     ApprovalUsed(tool_name="t", tool_use_id="c1", allowed=True, approval="a.toml:3", why="w", **STAMP),
     ModelFallback(trigger="busy", original_model="a/b", fallback_model="c/d", content="no", **STAMP),
     Status(status="compacting", **STAMP),
+    StreamEvent(event={"type": "message_stop"}, api_message_id="msg_1", **STAMP),
+    SessionState(state="idle", **STAMP),
+    ControlRequest(request_id="1", request={"subtype": "can_use_tool"}, **STAMP),
+    ControlResponse(response={"subtype": "success", "request_id": "1", "response": {}}, **STAMP),
+    ControlCancel(request_id="1", **STAMP),
     CompactBoundary(compact_metadata={"trigger": "auto", "pre_tokens": 9}, **STAMP),
     ApiRetry(attempt=1, max_retries=3, retry_delay_ms=500, error_status=None, error="reset", **STAMP),
     HostReached(tool_name="shell", tool_use_id="c", host="a.example", port=443, allowed=False, reason="no", **STAMP),
@@ -201,7 +207,7 @@ def test_a_line_is_read_back_as_the_event_it_was(event: Event) -> None:
 
 
 def test_kinds_of_a_later_version_are_handed_on_as_they_are() -> None:
-    for fields in ({"type": "system", "subtype": "dream", "n": 1}, {"type": "stream_event"}, {"type": ["odd"]}, {}):
+    for fields in ({"type": "system", "subtype": "dream", "n": 1}, {"type": "later_event"}, {"type": ["odd"]}, {}):
         assert read_event(msgspec.json.encode(fields)) == fields
 
 

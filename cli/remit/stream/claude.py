@@ -1,0 +1,321 @@
+"""The stream as clients of Claude Code read it: its lines, its tool names, its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import singledispatchmethod
+from typing import Any, Literal
+
+import msgspec
+
+from remit.base.claude_names import their_name
+from remit.base.events import (
+    ApiRetry,
+    Assistant,
+    CompactBoundary,
+    ControlCancel,
+    ControlRequest,
+    ControlResponse,
+    Event,
+    Init,
+    ModelFallback,
+    Notice,
+    PermissionDenied,
+    Result,
+    SessionState,
+    Status,
+    StreamEvent,
+    User,
+)
+from remit.base.ports import Names
+from remit.stream.claude_end import NOT_STARTED, End, Prompt, end_of, result_line
+from remit.stream.claude_results import Known, show_result
+from remit.stream.writer import StdoutWriter, encode_plain
+
+VERSION = "2.1.332"
+"""Of the protocol that is spoken, as clients compare it."""
+
+Line = dict[str, Any]
+
+
+class Looks(msgspec.Struct, frozen=True, kw_only=True):
+    """How the stream is wanted. verbose: with `json`, all lines as one array. partial: answers as they come. states:
+    the client reads the session's states. asks: it answers permission requests. replay: it wants its messages back.
+    mode: the permission mode at the start. unsupported: servers that are configured and not connected to."""
+
+    format: Literal["text", "json", "stream-json"] = "text"
+    verbose: bool = False
+    partial: bool = False
+    states: bool = False
+    asks: bool = False
+    replay: bool = False
+    mode: str = "default"
+    unsupported: tuple[str, ...] = ()
+
+
+class ClaudeStream:
+    """A listener that writes these lines. names: those of the client. failed: whether the last prompt ended in an
+    error. servers: the state of each MCP server."""
+
+    def __init__(self, writer: StdoutWriter, looks: Looks, names: Names, new_uuid: Callable[[], str]) -> None:
+        self._writer = writer
+        self._looks = looks
+        self._names = names
+        self._new_uuid = new_uuid
+        self.mode = looks.mode
+        self.failed = False
+        self.servers: list[dict[str, str]] = [
+            {"name": name, "status": "failed", "source": "config"} for name in looks.unsupported
+        ]
+        self._cwd = ""
+        self._session_id = ""
+        self._prompt = Prompt()
+        self._calls: dict[str, Known] = {}
+        self._all: list[Line] = []
+
+    def on_event(self, event: Event, line: bytes) -> None:
+        self._session_id = event.session_id or self._session_id
+        for told in self._lines(event):
+            self._write(told)
+        if isinstance(event, Result):
+            self._finish(event)
+
+    def emit(self, event: Event) -> None:
+        """An event from before there is a run."""
+        self.on_event(event, b"")
+
+    def tell(self, **line: Any) -> None:
+        """A line that no event stands for."""
+        self._write({**line, "session_id": self._session_id, "uuid": self._new_uuid()})
+
+    def tell_replay(self, text: str, uuid: str) -> None:
+        """A message of the client, back to it."""
+        message = {"role": "user", "content": text}
+        line = {"type": "user", "message": message, "parent_tool_use_id": None, "isReplay": True}
+        self._write({**line, "session_id": self._session_id, "uuid": uuid or self._new_uuid()})
+
+    def _write(self, line: Line) -> None:
+        if self._looks.format == "stream-json":
+            self._writer.write_line(encode_plain(line))
+        elif self._looks.format == "json" and self._looks.verbose and not line["type"].startswith("control"):
+            self._all.append(line)
+
+    def _finish(self, event: Result) -> None:
+        end = end_of(event, self._prompt)
+        self.failed = end.is_error
+        if self._looks.format == "text" and event.error_kind != NOT_STARTED:
+            text = end.result if end.result is not None else end.short
+            self._writer.write_line(text.encode())
+        elif self._looks.format == "json":
+            line = result_line(self._named(event), self._prompt, end)
+            self._writer.write_line(encode_plain(self._all if self._looks.verbose else line))
+            self._all = []
+        self._prompt = Prompt()
+        self._calls.clear()
+
+    # -- event by event ------------------------------------------------------------------------
+
+    @singledispatchmethod
+    def _lines(self, event: Any) -> Iterator[Line]:
+        """What stands for the event; nothing for those that their stream has no word for."""
+        yield from ()
+
+    @_lines.register(Init)
+    def _(self, event: Init) -> Iterator[Line]:
+        self._cwd = event.cwd
+        self._prompt.turns = event.limits.get("turns")
+        self._prompt.usd = event.limits.get("usd")
+        yield {
+            "type": "system",
+            "subtype": "init",
+            "cwd": event.cwd,
+            "session_id": event.session_id,
+            "tools": list(dict.fromkeys(_listed(tool) for tool in event.tools if self._listed_here(tool))),
+            "mcp_servers": self.servers,
+            "model": event.model,
+            "permissionMode": self.mode,
+            "slash_commands": [],
+            "terminal_slash_commands": [],
+            "apiKeySource": event.apiKeySource,
+            "claude_code_version": VERSION,
+            "remit_version": event.remit_version,
+            "output_style": event.output_style,
+            "agents": event.agents,
+            "skills": event.skills,
+            "plugins": [],
+            "capabilities": [],
+            "run_id": event.run_id,
+            "run_dir": event.run_dir,
+            "layers": event.layers,
+            "uuid": event.uuid,
+        }
+
+    def _listed_here(self, tool: str) -> bool:
+        return tool != "question" or self._looks.asks
+
+    @_lines.register(Assistant)
+    def _(self, event: Assistant) -> Iterator[Line]:
+        for number, block in enumerate(event.message["content"]):
+            self._prompt.tools = block["type"] == "tool_use"
+            self._prompt.text = block["text"] if block["type"] == "text" else self._prompt.text
+            message = {**event.message, "content": [self._block(block)], "context_management": None}
+            yield {
+                "type": "assistant",
+                "message": message,
+                "parent_tool_use_id": event.parent_tool_use_id,
+                "session_id": event.session_id,
+                "uuid": event.uuid if number == 0 else self._new_uuid(),
+                "timestamp": event.timestamp,
+            }
+
+    def _block(self, block: Line) -> Line:
+        if block["type"] != "tool_use":
+            return block
+        tool, given = block["name"], block["input"]
+        known = Known(tool, self._names.shown(tool, given))
+        self._calls[block["id"]] = known
+        return {**block, "name": self._names.tool(tool), "input": known.arguments}
+
+    @_lines.register(User)
+    def _(self, event: User) -> Iterator[Line]:
+        self._prompt.users += 1
+        line: Line = {
+            "type": "user",
+            "message": event.message,
+            "parent_tool_use_id": event.parent_tool_use_id,
+            "session_id": event.session_id,
+            "uuid": event.uuid,
+            "timestamp": event.timestamp,
+        }
+        if event.isSynthetic:
+            yield {**line, "isSynthetic": True}
+            return
+        block = event.message["content"][0]
+        known = self._calls.get(block["tool_use_id"], Known("", {}))
+        shown = show_result(known, block["content"], event.tool_use_result, self._cwd)
+        told = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": shown.content}
+        self._prompt.outputs += shown.failed and known.tool == "structured_output"
+        self._prompt.tools = True
+        if shown.failed:
+            told["is_error"] = True
+        elif known.tool == "shell":
+            told["is_error"] = False
+        yield {**line, "message": {"role": "user", "content": [told]}, "tool_use_result": shown.result}
+
+    @_lines.register(PermissionDenied)
+    def _(self, event: PermissionDenied) -> Iterator[Line]:
+        # Only what nobody was asked about: a client knows what it has refused itself.
+        if event.answered_by or event.source == "hook":
+            return
+        yield {
+            "type": "system",
+            "subtype": "permission_denied",
+            "tool_name": self._names.tool(event.tool_name),
+            "tool_use_id": event.tool_use_id,
+            "message": event.message,
+            "decision_reason_type": "mode" if event.decision_reason_type == "asked" else "rule",
+            "decision_reason": event.decision_reason,
+            "session_id": event.session_id,
+            "uuid": event.uuid,
+        }
+
+    @_lines.register(SessionState)
+    def _(self, event: SessionState) -> Iterator[Line]:
+        if self._looks.states:
+            yield {**_plain(event), "sdk_host_only": True}
+
+    @_lines.register(StreamEvent)
+    def _(self, event: StreamEvent) -> Iterator[Line]:
+        line, block = _plain(event), event.event.get("content_block")
+        if isinstance(block, dict) and block.get("type") == "tool_use":
+            shown = {**block, "name": self._names.tool(block["name"])}
+            line["event"] = {**event.event, "content_block": shown}
+        yield line
+
+    @_lines.register(Status)
+    def _(self, event: Status) -> Iterator[Line]:
+        if event.status == "requesting" and not self._looks.partial:
+            return
+        self.mode = event.permissionMode or self.mode
+        line = _plain(event)
+        if not event.permissionMode:
+            del line["permissionMode"]
+        yield line
+
+    @_lines.register(Notice)
+    def _(self, event: Notice) -> Iterator[Line]:
+        told = {"content": event.text, "level": "info", "kind": event.kind}
+        yield {
+            "type": "system",
+            "subtype": "informational",
+            **told,
+            "session_id": event.session_id,
+            "uuid": event.uuid,
+        }
+
+    @_lines.register(ControlRequest)
+    @_lines.register(ControlResponse)
+    @_lines.register(ControlCancel)
+    def _(self, event: ControlRequest | ControlResponse | ControlCancel) -> Iterator[Line]:
+        line = _plain(event)
+        del line["session_id"], line["uuid"]
+        yield line
+
+    @_lines.register(ApiRetry)
+    @_lines.register(ModelFallback)
+    @_lines.register(CompactBoundary)
+    def _(self, event: ApiRetry | ModelFallback | CompactBoundary) -> Iterator[Line]:
+        yield _plain(event)
+
+    @_lines.register(Result)
+    def _(self, event: Result) -> Iterator[Line]:
+        end = end_of(event, self._prompt)
+        yield from self._before_end(event, end)
+        yield result_line(self._named(event), self._prompt, end)
+
+    def _before_end(self, event: Result, end: End) -> Iterator[Line]:
+        if end.category:
+            yield self._synthetic(end)
+        if event.verdict == "stopped":
+            text = f"[Request interrupted by user{' for tool use' if end.reason == 'aborted_tools' else ''}]"
+            self._prompt.users += 1
+            message = {"role": "user", "content": [{"type": "text", "text": text}]}
+            line = {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": event.session_id}
+            yield {**line, "uuid": self._new_uuid()}
+
+    def _synthetic(self, end: End) -> Line:
+        """A model that could not be used has a line that says so."""
+        message = {
+            "id": self._new_uuid(),
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": end.result}],
+            "stop_reason": "stop_sequence",
+            "stop_sequence": "",
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+        line = {"type": "assistant", "message": message, "parent_tool_use_id": None, "error": end.category}
+        return {**line, "session_id": self._session_id, "uuid": self._new_uuid(), "is_api_error_message": True}
+
+    def _named(self, event: Result) -> Result:
+        """The result with its refusals under the client's names."""
+        denials = [
+            {
+                "tool_name": self._names.tool(denial["tool_name"]),
+                "tool_use_id": denial["tool_use_id"],
+                "tool_input": self._names.shown(denial["tool_name"], denial["tool_input"]),
+            }
+            for denial in event.permission_denials
+        ]
+        return msgspec.structs.replace(event, permission_denials=denials)
+
+
+def _listed(tool: str) -> str:
+    """In the list of tools the one that starts subagents goes by its older name."""
+    return "Task" if tool == "task" else their_name(tool)
+
+
+def _plain(event: Event) -> Line:
+    line: Mapping[str, Any] = msgspec.to_builtins(event)
+    return dict(line)

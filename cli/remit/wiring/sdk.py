@@ -1,0 +1,428 @@
+"""A session for a client of Claude Code: opened by what the client says first, then served to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.errors import SIGINT_EXIT, RemitError, exit_code
+from remit.base.events import Notice, Result
+from remit.base.ports import Names
+from remit.base.records import Record, UserSaid
+from remit.base.spec import RunSpec
+from remit.config.settings import Settings
+from remit.engine.client import Client, ControlFault, Reply
+from remit.engine.client_hooks import ClientHooks, Facts, Matcher, read_matchers
+from remit.engine.inbox import Inbox
+from remit.engine.run import Run
+from remit.engine.session import Session
+from remit.policy.modes import ModeName
+from remit.store.rundir import RunDir, RunEntry
+from remit.stream.claude import VERSION, ClaudeStream
+from remit.stream.claude_end import NOT_STARTED
+from remit.stream.inbound import LineReader, Said, Unreadable
+from remit.tools.contract import Tool
+from remit.wiring.client_tools import ClientServer
+from remit.wiring.driven import serve_jobs, take
+from remit.wiring.fork import fork
+from remit.wiring.models import open_models
+from remit.wiring.permissions import Permissions, checked_mode
+from remit.wiring.ports import Listeners, Ports
+from remit.wiring.ready import Fresh, ReadyRun, resume, start
+
+
+class Wanted(msgspec.Struct):
+    """What a client says before its first message, beside the flags. None: nothing."""
+
+    system: str | None = None
+    append: str | None = None
+    schema: dict[str, Any] | None = None
+    model: str | None = None
+    mode: str | None = None
+    effort: Any = msgspec.UNSET
+    matchers: dict[str, list[Matcher]] = {}
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the session goes on. entry: the run that is taken up, None for a new one; with `fork` it is copied.
+    session_id: of a new one, "" for any. missing: the id that was asked for and is not there."""
+
+    entry: RunEntry | None = None
+    fork: bool = False
+    session_id: str = ""
+    missing: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The command line, made into what a session needs. make_spec: from what the client wants and the tools that it
+    offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    cwd: str
+    make_spec: Callable[[Wanted, Sequence[Tool]], RunSpec]
+    place: Place
+    prompt: str | None = None
+    servers: tuple[str, ...] = ()
+    asks: bool = False
+    may_bypass: bool = False
+    partial: bool = False
+    replay: bool = False
+    ephemeral: bool = False
+    mode: str = "default"
+
+
+class BadInput(Exception):
+    """A line of the client that ends the session; the text is for stderr."""
+
+
+class SdkSession:
+    """One process of such a client. attach: told of the run once there is one. fault: told of an error that no run
+    could tell of."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        stream: ClaudeStream,
+        names: Names,
+        ports: Ports,
+        attach: Callable[[Run], None],
+        fault: Callable[[str], None],
+    ) -> None:
+        self._plan = plan
+        self._stream = stream
+        self._ports = ports
+        self._attach = attach
+        self._fault = fault
+        self._inbox = Inbox()
+        seconds = plan.settings.client_seconds
+        self._client = Client(self._inbox, stream.emit, ports.new_uuid, answer_seconds=seconds, names=names)
+        self._client.also_serve(self._controls())
+        self._client.on_permissions = self._permit
+        self._wanted = Wanted()
+        self._servers = {name: ClientServer(name, self._client) for name in plan.servers}
+        self._opened = asyncio.Event()
+        self._opened.set()
+        self._ready: ReadyRun | None = None
+        self._permissions: Permissions | None = None
+        self._bad = False
+
+    async def serve(self, fd: int) -> int:
+        """To the end; the exit code."""
+        listening: asyncio.Task[None] | None = None
+        if self._plan.prompt is None:
+            listening = asyncio.create_task(self._listen(fd))
+        else:
+            self._inbox.put(UserSaid(self._plan.prompt))
+            self._client.leave()
+        try:
+            return await self._serve()
+        finally:
+            if listening is not None:
+                listening.cancel()
+            if self._ready is not None:
+                self._ready.close()
+
+    async def _serve(self) -> int:
+        if not await self._inbox.wait():
+            return int(self._bad)
+        await self._opened.wait()
+        await self._open_servers()
+        try:
+            self._ready = ready = self._start()
+        except RemitError as error:
+            return self._no_run(error)
+        self._enter(ready)
+        session = Session(ready.run, self._inbox, first=False, began=self._began, ended=self._ended)
+        ready.run.on_stop = session.wake
+        last = await session.serve()
+        if ready.run.stopped is not None:
+            code = exit_code(ready.run.stopped)
+            return 0 if code == SIGINT_EXIT else code
+        return int(self._bad or (last is not None and self._stream.failed))
+
+    # -- opening -------------------------------------------------------------------------------
+
+    def _start(self) -> ReadyRun:
+        plan = self._plan
+        if plan.place.missing:
+            raise RemitError(f"No conversation found with session ID: {plan.place.missing}", kind="no_session")
+        tools = [tool for server in self._servers.values() for tool in server.tools]
+        ports = msgspec.structs.replace(
+            self._ports, client=True, tools=tuple(tools), followers=(*self._ports.followers, self._follow)
+        )
+        self._stream.servers += [
+            {"name": server.name, "status": server.status, "source": "sdk"} for server in self._servers.values()
+        ]
+        spec = plan.make_spec(self._wanted, tools)
+        self._spec = spec
+        heard = Listeners([self._stream], (), partial=plan.partial)
+        entry, fresh = plan.place.entry, Fresh(plan.place.session_id, plan.ephemeral)
+        if entry is None:
+            return start(spec, plan.settings, None, heard, ports, fresh=fresh)
+        if plan.place.fork:
+            return fork(entry, self._taken_up, plan.settings, None, heard, ports, mode=spec.mode, fresh=fresh)
+        directory = RunDir.open(entry.path)
+        return resume(directory, self._taken_up, plan.settings, heard, ports, further=True, mode=spec.mode)
+
+    def _taken_up(self, old: RunSpec) -> RunSpec:
+        """The flags of this process, with the system prompt that the session began with unless there is another."""
+        spec = self._spec
+        if not spec.system_base and not spec.system:
+            spec = msgspec.structs.replace(spec, system_base=old.system_base, system=old.system)
+        self._spec = spec
+        return spec
+
+    def _no_run(self, error: RemitError) -> int:
+        """An error before the first line of a run: stderr has it, and the client reads a result."""
+        self._fault(error.what if error.kind == "no_session" else f"Error: {error}")
+        self._stream.emit(
+            Result(
+                subtype="error_during_execution",
+                is_error=True,
+                verdict=error.verdict.value,
+                exit_code=exit_code(error),
+                duration_ms=0,
+                duration_api_ms=0,
+                num_turns=0,
+                session_id=self._plan.place.session_id or self._ports.new_uuid(),
+                uuid=self._ports.new_uuid(),
+                errors=[str(error)],
+                error_kind=NOT_STARTED,
+            )
+        )
+        return 1
+
+    def _enter(self, ready: ReadyRun) -> None:
+        plan = self._plan
+        jobs = ready.jobs
+        self._client.attach(ready.run, ready.recorder, None if jobs is None else jobs.inbox)
+        self._inbox = self._inbox if jobs is None else jobs.inbox
+        serve_jobs(ready, self._client)
+        self._permissions = Permissions(
+            ready.ruling, may_bypass=plan.may_bypass, told=self._told_permission, on_mode=self._on_mode
+        )
+        self._on_mode(ready.ruling.mode)
+        facts = Facts(
+            ready.directory.status.session_id, ready.directory.journal_path, plan.cwd, lambda: self._stream.mode
+        )
+        if self._wanted.matchers:
+            ready.dispatch.hooks.add(ClientHooks(self._client, self._wanted.matchers, facts))
+        self._attach(ready.run)
+
+    def _ports_tools(self) -> tuple[Tool, ...]:
+        return tuple(tool for server in self._servers.values() for tool in server.tools)
+
+    def _told_permission(self, text: str) -> None:
+        self._client.tell(Notice(kind="permissions", text=text))
+
+    def _on_mode(self, mode: ModeName) -> None:
+        self._stream.mode = mode
+        if self._ready is not None:
+            self._ready.dispatch.client = self._client if self._plan.asks else None
+
+    async def _open_servers(self) -> None:
+        await asyncio.gather(*(server.open() for server in self._servers.values() if server.status == "pending"))
+
+    # -- while it lasts ------------------------------------------------------------------------
+
+    def _began(self) -> None:
+        self._client.tell_state("running")
+
+    def _ended(self, result: Result) -> None:
+        assert self._ready is not None
+        self._ready.leave_status(result)
+        for uuid in result.user_message_uuids:
+            self._stream.tell(type="command_lifecycle", command_uuid=uuid, state="completed")
+        jobs = self._ready.jobs
+        if not len(self._inbox) and not (jobs is not None and jobs.active()):
+            self._client.tell_state("idle")
+
+    def _follow(self, record: Record) -> None:
+        """A message of the client goes to the model."""
+        if not isinstance(record, UserSaid) or record.synthetic:
+            return
+        if self._plan.replay:
+            self._stream.tell_replay(record.text, record.uuid)
+        if record.uuid:
+            self._stream.tell(type="command_lifecycle", command_uuid=record.uuid, state="started")
+
+    async def _listen(self, fd: int) -> None:
+        reader = LineReader(fd, asyncio.get_running_loop())
+        try:
+            async for line in reader.lines():
+                if isinstance(line, Unreadable):
+                    self._refuse_line(line)
+                    break
+                if isinstance(line, Said) and line.uuid:
+                    self._stream.tell(type="command_lifecycle", command_uuid=line.uuid, state="queued")
+                take(line, self._client)
+        finally:
+            self._client.leave()
+
+    def _refuse_line(self, line: Unreadable) -> None:
+        """Their program ends on a line that it cannot read, once what came before is served; so does this one."""
+        self._bad = True
+        if "message of role user" in line.what:
+            self._fault(f"Error: Expected message role 'user', got '{line.what.rpartition('not ')[2].strip(chr(39))}'")
+        else:
+            self._fault(
+                f"Error parsing streaming input line (type=unknown, {line.size} chars): SyntaxError: {line.what}"
+            )
+
+    def _permit(self, updates: Sequence[Any]) -> None:
+        if self._permissions is not None:
+            self._permissions.update(updates)
+
+    # -- controls ------------------------------------------------------------------------------
+
+    def _controls(self) -> dict[str, Any]:
+        return {
+            "initialize": self._initialize,
+            "set_permission_mode": self._set_mode,
+            "set_model": self._set_model,
+            "set_max_thinking_tokens": self._set_thinking,
+            "mcp_status": self._mcp_status,
+            "mcp_reconnect": self._no_server,
+            "mcp_toggle": self._no_server,
+            "get_context_usage": self._context_usage,
+            "rewind_files": self._no_rewind,
+            "stop_task": self._stop_task,
+        }
+
+    async def _initialize(self, fields: Mapping[str, Any]) -> Reply:
+        if self._ready is None:
+            self._opened.clear()
+            try:
+                self._read_wishes(fields)
+                await self._open_servers()
+            finally:
+                self._opened.set()
+        return {
+            "commands": [],
+            "agents": [],
+            "models": [],
+            "account": {},
+            "output_style": "default",
+            "available_output_styles": ["default"],
+            "pid": os.getpid(),
+            "claude_code_version": VERSION,
+            "current_permission_mode": self._stream.mode,
+            "hook_on_failure_supported": False,
+            "capabilities": [],
+        }
+
+    def _read_wishes(self, fields: Mapping[str, Any]) -> None:
+        wanted = self._wanted
+        wanted.matchers = read_matchers(fields.get("hooks"))
+        wanted.system = _text(fields.get("systemPrompt")) or wanted.system
+        wanted.append = _text(fields.get("appendSystemPrompt")) or wanted.append
+        schema = fields.get("jsonSchema")
+        if schema is not None:
+            from remit.base.json_schema import schema_fault
+
+            if fault := schema_fault(schema):
+                raise ControlFault(f"jsonSchema: {fault}")
+            wanted.schema = schema
+        manifests = fields.get("sdkMcpServerManifests")
+        for name in fields.get("sdkMcpServers") or ():
+            server = self._servers.setdefault(str(name), ClientServer(str(name), self._client))
+            told = manifests.get(name) if isinstance(manifests, dict) else None
+            if isinstance(told, dict) and isinstance(told.get("tools"), list):
+                server.offer(told["tools"])
+
+    async def _set_mode(self, fields: Mapping[str, Any]) -> Reply:
+        if self._permissions is not None:
+            return {"mode": self._permissions.set_mode(fields.get("mode"))}
+        self._wanted.mode = self._stream.mode = checked_mode(fields.get("mode"), may_bypass=self._plan.may_bypass)
+        return {"mode": self._wanted.mode}
+
+    async def _set_model(self, fields: Mapping[str, Any]) -> Reply:
+        model = fields.get("model")
+        if model is not None and (not isinstance(model, str) or not model):
+            raise ControlFault("set_model: the model is a name or null")
+        before, self._wanted.model = self._wanted.model, model
+        if self._ready is not None:
+            try:
+                spec = self._plan.make_spec(self._wanted, self._ports_tools())
+                models = open_models(spec, self._plan.settings.config_dir, self._plan.environ, self._ready.guard)
+            except RemitError:
+                self._wanted.model = before
+                raise
+            self._ready.asker.use(models)
+        self._stream.tell_replay(f"Set model to {model or 'the default'}", "")
+        return {"model": model}
+
+    async def _set_thinking(self, fields: Mapping[str, Any]) -> Reply:
+        self._wanted.effort = effort_of_tokens(fields.get("max_thinking_tokens"))
+        if self._ready is not None:
+            self._ready.asker.effort = self._wanted.effort
+        return {}
+
+    async def _mcp_status(self, fields: Mapping[str, Any]) -> Reply:
+        known = [
+            {
+                "name": server.name,
+                "status": server.status,
+                "serverInfo": server.info,
+                "config": {"type": "sdk", "name": server.name},
+                "scope": "dynamic",
+                "tools": [{"name": tool.name.split("__", 2)[2], "annotations": {}} for tool in server.tools],
+            }
+            for server in self._servers.values()
+        ]
+        others = [each for each in self._stream.servers if each["name"] not in self._servers]
+        return {"mcpServers": known + [{**each, "scope": "dynamic"} for each in others]}
+
+    async def _no_server(self, fields: Mapping[str, Any]) -> Reply:
+        raise ControlFault(f"Server not found: {fields.get('serverName')}")
+
+    async def _no_rewind(self, fields: Mapping[str, Any]) -> Reply:
+        raise ControlFault("File rewinding is not enabled.")
+
+    async def _stop_task(self, fields: Mapping[str, Any]) -> Reply:
+        return {}
+
+    async def _context_usage(self, fields: Mapping[str, Any]) -> Reply:
+        if self._ready is None:
+            raise ControlFault("there is no conversation yet")
+        state, asker = self._ready.recorder.state, self._ready.asker
+        total, most = state.measured, asker.model.spec.context_window or 0
+        system = asker.overhead // 4
+        categories = [
+            {"name": "System prompt and tools", "tokens": system, "color": "gray"},
+            {"name": "Messages", "tokens": max(0, total - system), "color": "blue"},
+        ]
+        return {
+            "categories": categories,
+            "totalTokens": total,
+            "maxTokens": most,
+            "rawMaxTokens": most,
+            "percentage": round(100 * total / most, 1) if most else 0.0,
+            "model": asker.model.spec.name,
+            "gridRows": [],
+            "memoryFiles": [],
+            "mcpTools": [],
+            "agents": [],
+            "isAutoCompactEnabled": True,
+        }
+
+
+def effort_of_tokens(tokens: Any) -> Any:
+    """How much to think, from a number of tokens. None: as the model does by itself."""
+    if not isinstance(tokens, int | float) or isinstance(tokens, bool):
+        return None
+    for most, effort in ((0, "off"), (4_000, "low"), (16_000, "medium"), (32_000, "high")):
+        if tokens <= most:
+            return effort
+    return "max"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(each for each in value if isinstance(each, str))
+    return value if isinstance(value, str) else ""
