@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
 from remit.base.calls import Call, Outcome
 from remit.base.ports import HookWord
+from remit.base.spec import HookEvent
 from remit.engine.answer import wire_input
 from remit.engine.client import Client, ControlFault, NoAnswer, Reply
 from remit.engine.hooks import SILENT, joined
 
-HookEvent = Literal["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop"]
-EVENTS: tuple[str, ...] = get_args(HookEvent)
 HOOK_SECONDS = 60.0
 MAX_PATTERN = 1000
 
