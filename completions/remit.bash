@@ -9,7 +9,7 @@ _remit_command() { # COMMAND: its $children and $flags
     kind=
     case "$1" in
     '')
-        children='run resume replay task policy runs memory tools models auth doctor events completion man' flags='-V --version -h --help'
+        children='run resume replay task policy runs memory tools prompt models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
         children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -63,7 +63,10 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='-h --help'
         ;;
     'tools')
-        children='' flags='-t --task -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
+        ;;
+    'prompt')
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'models')
         children='' flags='--json --provider -h --help'
@@ -98,13 +101,13 @@ _remit_command() { # COMMAND: its $children and $flags
 _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     kind=
     case "$1:$2" in
-    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--hooks' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals')
+    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--hooks' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals' | 'prompt:-t' | 'prompt:--task' | 'prompt:-p' | 'prompt:--policy' | 'prompt:-a' | 'prompt:--approvals')
         kind='file'
         ;;
-    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'replay:-o' | 'replay:--out' | 'replay:-C' | 'replay:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace')
+    'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'replay:-o' | 'replay:--out' | 'replay:-C' | 'replay:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace' | 'prompt:-C' | 'prompt:--workspace')
         kind='directory'
         ;;
-    'run:-m' | 'run:--model' | 'run:--fallback-model' | 'resume:-m' | 'resume:--model')
+    'run:-m' | 'run:--model' | 'run:--fallback-model' | 'resume:-m' | 'resume:--model' | 'tools:-m' | 'tools:--model' | 'prompt:-m' | 'prompt:--model')
         kind='model'
         ;;
     'run:--effort')
@@ -119,16 +122,16 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:-i' | 'run:--input' | 'run:--session-id' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number')
         kind='any'
         ;;
-    'run:--tools' | 'policy explain:--tools' | 'tools:--tools')
+    'run:--tools' | 'policy explain:--tools' | 'tools:--tools' | 'prompt:--tools')
         kind='tools'
         ;;
-    'run:--allowed-tools' | 'run:--disallowed-tools' | 'tools:--allowed-tools' | 'tools:--disallowed-tools')
+    'run:--allowed-tools' | 'run:--disallowed-tools' | 'tools:--allowed-tools' | 'tools:--disallowed-tools' | 'prompt:--allowed-tools' | 'prompt:--disallowed-tools')
         kind='= analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
         ;;
-    'run:--allow' | 'run:--deny' | 'policy explain:--allow' | 'policy explain:--deny' | 'tools:--allow' | 'tools:--deny')
+    'run:--allow' | 'run:--deny' | 'policy explain:--allow' | 'policy explain:--deny' | 'tools:--allow' | 'tools:--deny' | 'prompt:--allow' | 'prompt:--deny')
         kind='rule'
         ;;
-    'run:--on-ask' | 'policy explain:--on-ask' | 'tools:--on-ask')
+    'run:--on-ask' | 'policy explain:--on-ask' | 'tools:--on-ask' | 'prompt:--on-ask')
         kind='= deny stop'
         ;;
     'run:--on-deny')
@@ -189,7 +192,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers hooks events.7 tools.7'
+        kind='= remit run resume replay task policy runs memory tools prompt models auth doctor events completion man task.5 script policy.5 approvals providers hooks events.7 tools.7'
         ;;
     esac
 }

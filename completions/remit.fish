@@ -16,7 +16,9 @@ function __remit_valued # COMMAND: its flags that take a value
         case 'runs list'
             printf '%s\n' -n --number
         case 'tools'
-            printf '%s\n' -t --task -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
+        case 'prompt'
+            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
         case 'models'
             printf '%s\n' --provider
     end
@@ -103,6 +105,7 @@ complete -c remit -n '__remit_at 1' -a policy -d 'Check rule files and explain d
 complete -c remit -n '__remit_at 1' -a runs -d 'List runs and show one.'
 complete -c remit -n '__remit_at 1' -a memory -d 'List memory proposals, accept or reject them.'
 complete -c remit -n '__remit_at 1' -a tools -d 'List the tools a run with these flags would offer, and why others are off.'
+complete -c remit -n '__remit_at 1' -a prompt -d 'Print the system prompt of a run with these flags.'
 complete -c remit -n '__remit_at 1' -a models -d 'List the models that are known, their prices and keys.'
 complete -c remit -n '__remit_at 1' -a auth -d 'Store the keys of providers, list and remove them.'
 complete -c remit -n '__remit_at 1' -a doctor -d 'Say what is there, what works and what holds on this machine.'
@@ -227,6 +230,7 @@ complete -c remit -n '__remit_in memory accept' -x -k -a '(__remit_own proposals
 complete -c remit -n '__remit_in memory reject' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in memory reject' -x -k -a '(__remit_own proposals)'
 complete -c remit -n '__remit_in tools' -s t -l task -r -F -d 'Task file, YAML or TOML.'
+complete -c remit -n '__remit_in tools' -s m -l model -x -a '(__remit_models)' -d 'The model, such as openai/gpt-4o-mini.'
 complete -c remit -n '__remit_in tools' -s p -l policy -r -F -d 'Rule file; may be given several times.'
 complete -c remit -n '__remit_in tools' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
 complete -c remit -n '__remit_in tools' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
@@ -238,6 +242,19 @@ complete -c remit -n '__remit_in tools' -s C -l workspace -x -a '(__fish_complet
 complete -c remit -n '__remit_in tools' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
 complete -c remit -n '__remit_in tools' -l json -d 'Names, state, effects and schemas as JSON.'
 complete -c remit -n '__remit_in tools' -s h -l help -d 'Show the help and exit.'
+complete -c remit -n '__remit_in prompt' -s t -l task -r -F -d 'Task file, YAML or TOML.'
+complete -c remit -n '__remit_in prompt' -s m -l model -x -a '(__remit_models)' -d 'The model, such as openai/gpt-4o-mini.'
+complete -c remit -n '__remit_in prompt' -s p -l policy -r -F -d 'Rule file; may be given several times.'
+complete -c remit -n '__remit_in prompt' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
+complete -c remit -n '__remit_in prompt' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in prompt' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
+complete -c remit -n '__remit_in prompt' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
+complete -c remit -n '__remit_in prompt' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
+complete -c remit -n '__remit_in prompt' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
+complete -c remit -n '__remit_in prompt' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
+complete -c remit -n '__remit_in prompt' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
+complete -c remit -n '__remit_in prompt' -l json -d 'With the tools of the first request, as JSON.'
+complete -c remit -n '__remit_in prompt' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in models' -l json -d 'Print a JSON array with all that is known.'
 complete -c remit -n '__remit_in models' -l provider -x -a 'anthropic azure deepseek google groq llama-cpp local mistral ollama openai openrouter replay scripted vllm xai' -d 'Only the models of this one.'
 complete -c remit -n '__remit_in models' -s h -l help -d 'Show the help and exit.'
@@ -260,4 +277,4 @@ complete -c remit -n '__remit_at 1 completion' -x -a 'bash zsh fish'
 complete -c remit -n '__remit_in man' -l roff -d 'Print the source, for man(1) to read.'
 complete -c remit -n '__remit_in man' -l list -d 'List the pages.'
 complete -c remit -n '__remit_in man' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume replay task policy runs memory tools models auth doctor events completion man task.5 script policy.5 approvals providers hooks events.7 tools.7'
+complete -c remit -n '__remit_at 1 man' -x -a 'remit run resume replay task policy runs memory tools prompt models auth doctor events completion man task.5 script policy.5 approvals providers hooks events.7 tools.7'

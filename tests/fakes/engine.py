@@ -17,6 +17,7 @@ from remit.base.spec import ModelSpec, Price
 from remit.engine.emit import Emitter
 from remit.engine.models import Model
 from remit.engine.recorder import Recorder
+from remit.engine.shelf import Shelf
 from remit.engine.state import State
 
 USAGE = Usage(10, 5)
@@ -105,6 +106,11 @@ class Desk:
         self.recorder = Recorder(self.book, self.state, emitter, Stopwatch())
         for prompt in prompts:
             self.recorder.record(UserSaid(prompt))
+
+    @property
+    def shelf(self) -> Shelf:
+        """No tools."""
+        return Shelf({}, {}, self.state, self.recorder.load)
 
     def settle(self, content: str = "ok") -> None:
         """Answer every open call."""

@@ -179,3 +179,25 @@ def test_unknown_names_in_the_settings(home: Home) -> None:
 def test_allowed_tools_must_be_ticked(home: Home) -> None:
     ran = home.run("run", "Go", "-m", home.script({"text": "Done."}), "--allowed-tools", "shell")
     assert ran.code == 2 and "shell is not ticked" in ran.stderr
+
+
+# -- what is shown -------------------------------------------------------------------------------
+
+
+def test_prompt_and_tools_show_what_the_model_gets(home: Home) -> None:
+    with ModelServer([text("Done.")]) as server:
+        ask(home, server.url)
+    [request] = server.requests
+    ticks = ("-m", "openai/m", "--tools", CODING, "--on-ask", "stop")
+    told = home.run("prompt", *ticks)
+    assert told.stdout.decode() == request.body["messages"][0]["content"] + "\n"
+    shown = json.loads(home.run("prompt", "--json", *ticks).stdout)
+    sent = [tool["function"] for tool in request.body["tools"]]
+    assert shown["tools"] == [
+        {"name": tool["name"], "description": tool["description"], "schema": tool["parameters"]} for tool in sent
+    ]
+    listed = tools(home, *ticks)
+    states = {name: entry["state"] for name, entry in listed.items()}
+    assert [name for name, state in states.items() if state == "on"] == sorted(offered(request), key=list(states).index)
+    assert states["file_index"] == states["tool_output"] == "lazy"
+    assert "small" in listed["file_index"]["reason"]

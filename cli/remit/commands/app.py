@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "runs": "List runs and show one.",
     "memory": "List memory proposals, accept or reject them.",
     "tools": "List the tools a run would offer, and why others are off.",
+    "prompt": "Print the system prompt of a run, and its tools.",
     "models": "List the models that are known, their prices and keys.",
     "auth": "Store the keys of providers, list and remove them.",
     "doctor": "Say what is there, what works and what holds on this machine.",

@@ -15,6 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def tools(
     task: options.Task = None,
+    model: options.Model = None,
     policy: options.Policies = None,
     approvals: options.Approvals = None,
     names: options.Tools = None,
@@ -37,6 +38,7 @@ def tools(
     settings = load_settings(environ)
     flags = RunFlags(
         task=task,
+        model=model,
         tools=None if names is None else tuple(names),
         allowed_tools=tuple(allowed_tools or ()),
         disallowed_tools=tuple(disallowed_tools or ()),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from remit.base.messages import ToolSpec
 from remit.base.records import ToolsLoaded
-from remit.engine.recorder import Recorder
-from remit.engine.state import SEARCH
+from remit.engine.state import SEARCH, State
 from remit.tools.contract import Tool
 
 WHEN_KEPT = ""
@@ -20,19 +19,27 @@ class Shelf:
     """tools: all that the model may call. lazy: those that are left out of requests until they are needed, each with
     its bundle, or WHEN_KEPT; the tools of a bundle come in together.
 
-    Which are in follows from the state alone, so that a resumed run asks with the same."""
+    Which are in follows from the state alone, so that a resumed run asks with the same. load: writes down what comes
+    in, in the state too."""
 
-    def __init__(self, tools: Mapping[str, Tool], lazy: Mapping[str, str], recorder: Recorder) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, Tool],
+        lazy: Mapping[str, str],
+        state: State,
+        load: Callable[[ToolsLoaded], None],
+    ) -> None:
         self._tools = tools
         self._lazy = lazy
-        self._recorder = recorder
+        self._state = state
+        self._load = load
         self._specs: tuple[ToolSpec, ...] = ()
         self._made_of: tuple[str, ...] | None = None
         self._size = 0
 
     def fill(self) -> None:
         """Bring in what is needed by now."""
-        state = self._recorder.state
+        state = self._state
         bundles = {self._lazy[name] for name in state.wanted if name in self._lazy} - {WHEN_KEPT}
         due = tuple(
             name
@@ -41,12 +48,12 @@ class Shelf:
             and (bundle in bundles or (bundle == WHEN_KEPT and (state.outputs or name in state.wanted)))
         )
         if due:
-            self._recorder.load(ToolsLoaded(due))
+            self._load(ToolsLoaded(due))
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The very same object until there are others. What was loaded comes last, as the rest was there before."""
-        loaded = self._recorder.state.loaded
+        loaded = self._state.loaded
         if loaded != self._made_of:
             first = [name for name in self._tools if name not in self._lazy and name != SEARCH]
             names = [*first, *(name for name in loaded if name in self._tools)]
@@ -64,6 +71,6 @@ class Shelf:
         """What a search could load, by bundle."""
         found: dict[str, list[ToolSpec]] = {}
         for name, bundle in self._lazy.items():
-            if bundle != WHEN_KEPT and name not in self._recorder.state.loaded and name in self._tools:
+            if bundle != WHEN_KEPT and name not in self._state.loaded and name in self._tools:
                 found.setdefault(bundle, []).append(self._tools[name].spec())
         return found

@@ -5,7 +5,6 @@ from remit.wiring.grants import RunWorld
 from remit.wiring.implement import implement
 from remit.wiring.offer import (
     current_directory,
-    list_tools,
     load_rules,
     offer_tools,
     spec_without_prompt,
@@ -13,6 +12,7 @@ from remit.wiring.offer import (
 )
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import Fresh, ReadyRun, journaled_spec, resume, start
+from remit.wiring.shown import first_request, list_tools
 
 __all__ = [
     "Fresh",
@@ -21,6 +21,7 @@ __all__ = [
     "ReadyRun",
     "RunWorld",
     "current_directory",
+    "first_request",
     "fork",
     "implement",
     "journaled_spec",

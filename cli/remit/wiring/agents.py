@@ -155,7 +155,7 @@ class Delegation:
         offer = _narrowed(basis.offer, spec, plan, background=self.jobs.background)
         principal = PrincipalGrant(self.jobs, errand.task_id, recorder)
         hands = basis.hands.for_agent(spec, plan, recorder, errand.task_id, principal)
-        tools, shelf = shelved(offer, recorder)
+        tools, shelf = shelved(offer, recorder.state, recorder.load)
         dispatch = Dispatch(
             spec,
             tools,

@@ -6,7 +6,7 @@ import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -280,38 +280,3 @@ def spec_without_prompt(flags: RunFlags, settings: Settings) -> RunSpec:
 class _NoStdin(msgspec.Struct, frozen=True):
     data: bytes = b"(no input)"
     state: Literal["none"] = "none"
-
-
-def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every tool with name, toolset, state `on`, `lazy` or `off`, reason, effects and schema."""
-    policy = load_rules(spec, settings, environ)
-    offer = offer_tools(spec, policy, load_approvals(spec, settings))
-    tools = {**registry.all_tools(), **offer.tools}
-    return [_listed(tool, offer, spec) for tool in tools.values()]
-
-
-def _why_lazy(tool: Tool, spec: RunSpec) -> str:
-    when = "once a result was cut" if tool.awaits else f"with tool_search, or by a call ({tool.bundle})"
-    why = "the model may be a small one" if spec.defer_tools == "auto" else "defer_builtin_tools is always"
-    return f"loaded {when}: {why}"
-
-
-def _listed(tool: Tool, offer: Offer, spec: RunSpec) -> dict[str, Any]:
-    if tool.name in offer.lazy:
-        state, reason = "lazy", _why_lazy(tool, spec)
-    elif tool.name in offer.tools:
-        state = "on"
-        tick = spec.ticks.get(tool.name)
-        reason = f"{tick.decide} [{tick.where}]" if tick else "offered by need"
-    else:
-        state = "off"
-        reason = offer.reasons().get(tool.name, "not ticked")
-    return {
-        "name": tool.name,
-        "toolset": tool.toolset,
-        "state": state,
-        "reason": reason,
-        "effects": sorted(effect.value for effect in tool.effects),
-        "description": tool.spec().description,
-        "schema": tool.schema(),
-    }

@@ -387,7 +387,7 @@ def _ready(
     parts.confined.enter(directory)
     notices = [*_directory_notices(directory), *hands.artifacts.rebuild(records)]
     gate = Gate(parts.policy, parts.approvals, parts.world, arguments_digest, _paste)
-    tools, shelf = shelved(parts.offer, recorder, course.tool)
+    tools, shelf = shelved(parts.offer, state, recorder.load, course.tool)
     dispatch = Dispatch(
         spec,
         tools,

@@ -31,7 +31,6 @@ from remit.base.messages import (
 from remit.base.records import Answered, Noted, Unanswered
 from remit.base.spec import Price, PriceTier
 from remit.engine.models import Model, cost_of
-from remit.engine.shelf import Shelf
 from remit.engine.sight import NOTE, Sight
 from remit.engine.turn import MAX_EMPTY_CUTS, Asker
 
@@ -45,7 +44,7 @@ def in_turn(*replies: Iterable[Any]) -> Any:
 
 
 def asked(desk: Desk, *models: Model, times: int = 1, **keys: Any) -> Asker:
-    asker = Asker(list(models), "Be brief.", Shelf({}, {}, desk.recorder), desk.recorder, **keys)
+    asker = Asker(list(models), "Be brief.", desk.shelf, desk.recorder, **keys)
 
     async def ask() -> None:
         for _ in range(times):
@@ -194,7 +193,10 @@ def test_an_answer_that_is_stopped_is_kept_as_far_as_it_came() -> None:
 
     async def stop() -> None:
         asker = Asker(
-            [model(Slow(lambda request: []), Price(1.0, 1.0))], "", Shelf({}, {}, desk.recorder), desk.recorder
+            [model(Slow(lambda request: []), Price(1.0, 1.0))],
+            "",
+            desk.shelf,
+            desk.recorder,
         )
         task = asyncio.create_task(asker.ask(0.0))
         await asyncio.sleep(0.01)

@@ -26,7 +26,6 @@ from remit.base.messages import (
 from remit.base.records import Answered, CallExpanded, CallSettled, Compacted, Pruned, Unanswered, UserSaid
 from remit.base.spec import Compaction, Price
 from remit.engine.prompt import COMPACT_PROMPT, OPENING_MARK
-from remit.engine.shelf import Shelf
 from remit.engine.turn import Asker
 from remit.engine.window import CUT_SUMMARY, Window
 
@@ -81,7 +80,10 @@ class Talk:
         self.talker = Talker(answer)
         price = facts.pop("price", None)
         asker = Asker(
-            [model(self.talker, price, **facts)], "Be brief.", Shelf({}, {}, self.desk.recorder), self.desk.recorder
+            [model(self.talker, price, **facts)],
+            "Be brief.",
+            self.desk.shelf,
+            self.desk.recorder,
         )
         self.window = Window(asker, self.desk.recorder, compaction or Compaction())
 
@@ -212,7 +214,12 @@ def test_pictures_of_the_prompt_stay() -> None:
     talk.desk = Desk(limits=Limits(turns=None))
     picture = ImageBlock("image/png", "aGk=")
     talk.desk.recorder.record(UserSaid("What is in it?", images=(picture,)))
-    asker = Asker([model(talk.talker, context_window=8000)], "", Shelf({}, {}, talk.desk.recorder), talk.desk.recorder)
+    asker = Asker(
+        [model(talk.talker, context_window=8000)],
+        "",
+        talk.desk.shelf,
+        talk.desk.recorder,
+    )
     talk.window = Window(asker, talk.desk.recorder, Compaction())
     while not talk.compacted:
         talk.go(1, "lamp " * 60)

@@ -191,7 +191,23 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             Example("What a task offers, and what not:", "remit tools -t task.yaml"),
             Example("The schemas of the parameters:", "remit tools --json"),
         ),
+        description=(
+            "`on` tools are in every request; `lazy` ones come in when they are needed, by a call, by the search for "
+            "tools, or with the first result that is cut; `off` ones are in none. The last column names the rule, "
+            "setting or flag that decided. A project keeps a tool off with a rule in its `.remit/policy.toml`.",
+        ),
         see=("remit-tools(7)", "remit-policy(5)"),
+    ),
+    "prompt": CommandText(
+        description=(
+            "Prints what a model reads before the prompt of a run with these flags. Whether tools are left out until "
+            "they are needed depends on the model.",
+        ),
+        examples=(
+            Example("What a task tells:", "remit prompt -t task.yaml"),
+            Example("The same with the tools of the first request:", "remit prompt -t task.yaml --json"),
+        ),
+        see=("remit-tools(1)", "remit-tools(7)"),
     ),
     "models": CommandText(
         description=(

@@ -1,0 +1,57 @@
+"""`remit prompt`: what the model would read before the prompt itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from remit.commands import options
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command()
+def prompt(
+    task: options.Task = None,
+    model: options.Model = None,
+    policy: options.Policies = None,
+    approvals: options.Approvals = None,
+    names: options.Tools = None,
+    allowed_tools: options.AllowedTools = None,
+    disallowed_tools: options.DisallowedTools = None,
+    allow: options.Allow = None,
+    deny: options.Deny = None,
+    workspace: options.Workspace = None,
+    on_ask: options.OnAsk = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With the tools of the first request, as JSON.")] = False,
+) -> None:
+    """Print the system prompt of a run with these flags."""
+    import msgspec
+
+    from remit import wiring
+    from remit.config.resolve import RunFlags
+    from remit.config.settings import load_settings
+
+    environ = dict(os.environ)
+    settings = load_settings(environ)
+    flags = RunFlags(
+        task=task,
+        model=model,
+        tools=None if names is None else tuple(names),
+        allowed_tools=tuple(allowed_tools or ()),
+        disallowed_tools=tuple(disallowed_tools or ()),
+        allow=tuple(allow or ()),
+        deny=tuple(deny or ()),
+        policies=tuple(policy or ()),
+        approvals=approvals,
+        workspace=workspace,
+        on_ask=on_ask,
+    )
+    spec = wiring.with_memory(wiring.spec_without_prompt(flags, settings), settings)
+    asked = wiring.first_request(spec, settings, environ)
+    if not as_json:
+        typer.echo(asked.system)
+        return
+    typer.echo(msgspec.json.format(msgspec.json.encode(asked), indent=2).decode())
