@@ -160,7 +160,7 @@ class Reading:
             doc = self._text(captures["doc"][0])
         elif around is None or around.start < start:
             above = comment_above(self._lines, start - 1, blocks_only=self._language.block_comments)
-            doc = "" if is_notice(above) else above
+            doc = "" if not above or is_notice(above) else above
         return Definition(
             name=name,
             kind=kind,
@@ -170,7 +170,7 @@ class Reading:
             flags=("exported" in captures) * EXPORTED | tested * TEST | ("declared" in captures) * DECLARED,
             owner=owner,
             signature=signature(self._source, node, span, kind),
-            doc=first_line(doc),
+            doc=first_line(doc) if doc else "",
             returns=self._text(captures["returns"][0])[:MAX_NAME] if "returns" in captures else "",
         )
 
