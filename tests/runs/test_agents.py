@@ -353,8 +353,28 @@ def test_sigterm_ends_agents_and_all_they_started(home: Home) -> None:
     args = ("run", "-m", script, "--tools", "task=auto,shell=auto", "-o", str(home.out), "go")
     with home.started(*args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         wait_for(home.work / "started", "\n")
-        assert running(seconds)
+        while not running(seconds):
+            time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 143
     assert not running(seconds)
     assert {each["status"] for each in journal(home.out, "job_ended")} == {"cancelled"}
+
+
+def test_a_recorded_run_is_played_without_its_agents(home: Home) -> None:
+    home.write("a.txt", "hello\n")
+    recording = str(home.path / "run.jsonl")
+    read = {"calls": [{"tool": "read_file", "arguments": {"path": "a.txt"}}], "usage": COUNTED}
+    ran = play(
+        home,
+        {"calls": [task("FIRST"), task("SECOND")]},
+        DONE,
+        agents=[agent("FIRST", read, {"text": "one"}), agent("SECOND", {"text": "two"})],
+        tools="read_file=auto",
+        args=("--record", recording),
+    )
+    assert ran.code == 0
+    for live in ((), ("--live-tools",)):
+        played = home.run("replay", recording, *live, "--output-format", "stream-json")
+        assert played.code == 0, played.stderr
+        assert results(played) == results(ran)

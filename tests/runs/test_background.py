@@ -281,7 +281,8 @@ def test_sigterm_leaves_no_command_of_the_background_behind(home: Home) -> None:
         started.say("run it")
         started.until("result")
         wait_for(home.work / "started")
-        assert running(seconds)
+        while not running(seconds):
+            time.sleep(0.02)
         started.process.send_signal(signal.SIGTERM)
         assert started.process.wait(20) == 143
     assert not running(seconds)

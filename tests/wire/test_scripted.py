@@ -288,3 +288,30 @@ def test_yaml_and_toml_files_are_read_by_the_catalog(tmp_path: Path, name: str, 
 def test_a_script_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(Faults, match="no such file"):
         by_name(f"scripted/{tmp_path}/none.yaml", {})
+
+
+AGENTS = """
+turns: [{text: main}]
+agents:
+- {when: count, turns: [{text: three}, {text: four}]}
+- {when: unt, turns: [{text: never}]}
+- {when: look, turns: [{text: seen}]}
+"""
+
+
+@pytest.mark.parametrize(("prompt", "text"), [("go", "main"), ("please count", "three"), ("have a look", "seen")])
+def test_agents_are_known_by_their_first_message(prompt: str, text: str) -> None:
+    assert ask(scripted(AGENTS), request(user(prompt))).blocks() == [TextBlock(text)]
+
+
+def test_an_agent_stays_in_its_own_turns() -> None:
+    provider = scripted(AGENTS)
+    first = Message("assistant", tuple(ask(provider, request(user("count"))).blocks()))
+    again = request(user("count"), first, user("have a look"))
+    assert ask(provider, again).blocks() == [TextBlock("four")]
+
+
+def test_faults_in_the_turns_of_an_agent_are_found_in_their_place() -> None:
+    (fault,) = faults_of("turns: [{text: a}]\nagents:\n- when: b\n  turns:\n  - {}\n")
+    assert "turn 1 does nothing" in fault
+    assert fault.startswith("s.yaml:6")

@@ -141,7 +141,7 @@ class Agents:
                 child = self._open(errand, facts.mode, facts.schema, resumed=resumed)
                 stack.callback(child.close)
                 job.figures = child.recorder.figures
-                result = await self._prompted(child, order.prompt)
+                result = await self._prompted(child, _said(facts, child, order.prompt))
                 return _ending(facts, child, result)
 
     async def _prompted(self, child: Child, prompt: str) -> Result:
@@ -157,6 +157,13 @@ class Agents:
             child.run.stop(Stopped("the agent was cancelled", SIGINT_EXIT, kind=CANCELLED))
             await prompting
             raise
+
+
+def _said(facts: JobFacts, child: Child, prompt: str) -> str:
+    """What the agent is told. One that never came to hear its first prompt hears that too."""
+    if child.recorder.state.user_turns or prompt == facts.prompt:
+        return prompt
+    return "\n\n".join(part for part in (facts.prompt, prompt) if part.strip())
 
 
 class ChildFinish(Finish):

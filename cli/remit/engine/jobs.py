@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from remit.base.calls import Call, Outcome, Retained, done, err
-from remit.base.errors import ErrorCode, Failure, RemitError
+from remit.base.errors import INTERRUPTED, ErrorCode, Failure, RemitError, Stopped, Verdict
 from remit.base.events import BackgroundTasks, TaskNotification, TaskStarted, TaskUpdated
 from remit.base.records import REPORT, JobEnded, JobKind, JobPromoted, JobStarted, JobStatus, Noted, UserSaid
 from remit.base.text import clip, shorten
@@ -33,6 +33,9 @@ _WIRE_STATUS: dict[JobStatus, Literal["completed", "failed", "stopped"]] = {
 }
 _PATCH_STATUS = {"completed": "completed", "failed": "failed", "stopped": "killed"}
 
+_FATAL = frozenset({Verdict.ENVIRONMENT, Verdict.STOPPED})
+"""Ends of work in the background after which nothing can be told any more."""
+
 Show = Callable[[Call, Tool, str, Outcome, bool], tuple[str, Retained | None]]
 """What the model is shown of the outcome of a call by a tool, and where it is kept whole. The text: what a kept
 result is named after. The flag: keep it in any case."""
@@ -53,7 +56,10 @@ class Job(msgspec.Struct):
     tool: Tool
     producer: str
     promoted: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    work: asyncio.Future[Ending] | None = None
     task: asyncio.Task[Ending] | None = None
+    """work: what is cancelled. task: sees to its end, and never is."""
+
     silent: bool = False
     waiting: bool = False
     figures: Callable[[], dict[str, int]] | None = None
@@ -146,7 +152,8 @@ class Jobs:
         self._recorder.emit(told)
         if background:
             self._tell_background()
-        job.task = asyncio.create_task(self._carry(job, work))
+        job.work = asyncio.ensure_future(work(job))
+        job.task = asyncio.create_task(self._carry(job, job.work))
         job.task.add_done_callback(lambda task: self._ended(job, task))
         return job
 
@@ -166,6 +173,9 @@ class Jobs:
             return None
         ending = job.task.result()
         if ending.error is not None:
+            if isinstance(ending.error, Stopped):
+                # The prompt ends: its other agents are not waited for.
+                await self.halt()
             raise ending.error
         return ending
 
@@ -198,8 +208,8 @@ class Jobs:
         jobs = list(self.live())
         for job in jobs:
             job.silent = True
-            if job.task is not None:
-                job.task.cancel()
+            if job.work is not None:
+                job.work.cancel()
         await asyncio.gather(*(job.task for job in jobs if job.task is not None), return_exceptions=True)
 
     def settle_lost(self) -> None:
@@ -230,9 +240,9 @@ class Jobs:
             name = f"{base}-{number}"
         return name
 
-    async def _carry(self, job: Job, work: Callable[[Job], Awaitable[Ending]]) -> Ending:
+    async def _carry(self, job: Job, work: asyncio.Future[Ending]) -> Ending:
         try:
-            ending = await work(job)
+            ending = await work
         except asyncio.CancelledError:
             message = f"{_named(job.facts)} was cancelled{marks(job.facts)}"
             ending = Ending("cancelled", err(ErrorCode.CANCELLED, message))
@@ -302,13 +312,15 @@ class Jobs:
         problem = task.exception()
         if isinstance(problem, RemitError):
             self._fatal(problem)
-        elif problem is None and job.facts.background and task.result().error is not None:
-            self._fatal(task.result().error)  # type: ignore[arg-type]
+            return
+        error = None if problem is not None else task.result().error
+        if job.facts.background and error is not None and error.verdict in _FATAL and error.kind != INTERRUPTED:
+            self._fatal(error)
 
     async def _stop(self, job: Job, *, silent: bool) -> None:
         job.silent = silent
-        assert job.task is not None
-        job.task.cancel()
+        assert job.work is not None and job.task is not None
+        job.work.cancel()
         await asyncio.wait({job.task})
 
     def _tell_background(self) -> None:

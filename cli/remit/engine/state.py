@@ -91,7 +91,8 @@ class OpenCall(msgspec.Struct):
 
 class JobFacts(msgspec.Struct):
     """What has a life of its own, as the journal knows it. key, call_id: of the call that began it. started, ended:
-    Unix seconds. report: a message about its end is due. tokens, answers: of an agent, over all its life."""
+    Unix seconds. prompt: the first one. report: a message about its end is due. tokens, answers: of an agent, over all
+    its life."""
 
     task_id: str
     kind: JobKind
@@ -102,6 +103,7 @@ class JobFacts(msgspec.Struct):
     background: bool = False
     mode: str = ""
     profile: str = ""
+    prompt: str = ""
     schema: dict[str, Any] | None = None
     status: JobStatus = "running"
     text: str = ""
@@ -412,6 +414,7 @@ class State:
             background=record.background,
             mode=record.mode,
             profile=record.profile,
+            prompt=known.prompt if known else record.prompt,
             schema=record.schema,
             tokens=known.tokens if known else 0,
             answers=known.answers if known else 0,

@@ -23,8 +23,9 @@ OUTPUT = "structured_output"
 OWN_KINDS = frozenset({"artifact", "state"})
 """Resources that lie in the run itself: tools that touch only these really run."""
 
-OUTSIDE = frozenset({"propose_memory"})
-"""Tools whose state is the user's, of all runs: they never run when a recording is played."""
+OUTSIDE = frozenset({"propose_memory", "task", "task_control"})
+"""Tools whose state is the user's, of all runs, and those that have models asked: they never run when a recording is
+played."""
 
 READERS = frozenset({"tool_output"})
 """Tools that read what only tools which really ran have left."""

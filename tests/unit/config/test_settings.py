@@ -247,6 +247,21 @@ def test_odd_ways_to_wait_are_refused(tmp_path: Path, line: str) -> None:
         load_settings(environ(tmp_path))
 
 
+def test_how_agents_are_waited_for_and_how_many_work_at_once(tmp_path: Path) -> None:
+    settings = load_settings(environ(tmp_path))
+    assert (settings.task_execution, settings.task_max_concurrent) == ("auto", 8)
+    write(tmp_path, '[agent]\ntask_execution = "async"\ntask_max_concurrent = 64\n')
+    settings = load_settings(environ(tmp_path))
+    assert (settings.task_execution, settings.task_max_concurrent) == ("async", 64)
+
+
+@pytest.mark.parametrize("line", ['task_execution = "later"', "task_max_concurrent = 0", "task_max_concurrent = 65"])
+def test_what_agents_cannot_be_set_to(tmp_path: Path, line: str) -> None:
+    write(tmp_path, f"[agent]\n{line}\n")
+    with pytest.raises(Faults, match=r"agent\.task_"):
+        load_settings(environ(tmp_path))
+
+
 def test_the_output_filter_can_be_turned_off(tmp_path: Path) -> None:
     assert load_settings(environ(tmp_path)).output_filter
     write(tmp_path, "[shell]\noutput_filter = false\n")

@@ -73,3 +73,10 @@ def test_many_readers_of_files_look_at_writers_only() -> None:
     reads = [Resource("tree", "a", Effect.READ), Resource("path", "c.md", Effect.READ)]
     waits = [order.add([reads[number % 2]], asyncio.Event()) for number in range(10_000)]
     assert waits == [[writer], []] * 5_000
+
+
+def test_agents_of_one_kind_never_wait_for_one_another() -> None:
+    order = Order()
+    agent = Resource("agent", "builtin", Effect.AGENT)
+    assert not order.add([agent], asyncio.Event())
+    assert not order.add([agent], asyncio.Event())

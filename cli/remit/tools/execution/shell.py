@@ -32,6 +32,7 @@ KEPT_BYTES = 1 * MIB - 256
 PREVIEW_BYTES = 24 * KIB
 """Of all that the model reads of a command."""
 
+MAX_LABEL = 80
 MAX_REFUSED_HOSTS = 10
 """That the model is told of."""
 
@@ -111,7 +112,7 @@ it ends the command."""
     async def run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
         if not self._goes_on(params):
             return await self._run(params, ctx)
-        return ctx.jobs.start(self.producer(params), shorten(params.command, 60), lambda: self._run(params, ctx))
+        return ctx.jobs.start(self.producer(params), _label(params.command), lambda: self._run(params, ctx))
 
     def _goes_on(self, params: ShellParams) -> bool:
         """Whether it is not waited for."""
@@ -203,6 +204,12 @@ def simple_command(line: str) -> list[str]:
     if "\n" in line.strip() or any(set(word) <= _PUNCTUATION for word in words if word):
         return []
     return words
+
+
+def _label(command: str) -> str:
+    """A line that people know the command by."""
+    line = " ".join(command.split())
+    return line if len(line) <= MAX_LABEL else f"{line[: MAX_LABEL - 3]}..."
 
 
 def _check(command: str) -> None:
