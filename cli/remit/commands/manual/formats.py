@@ -110,7 +110,9 @@ _SOURCES = (
         "`policy.toml` of the settings and `.remit/policy.toml` of the workspace. Their `deny` and `ask` always hold. "
         "The user's `auto` ranks fourth; that of the project is passed over.",
     ),
+    ("plan mode", "Its `deny` always holds; it grants nothing."),
     ("flags", "`--allow` and `--deny`: rank 1."),
+    ("other modes", "Rank 1, behind the flags."),
     ("--policy files", "In their order: rank 2."),
     ("the task's tools", "Compiled to rules: rank 3."),
     ("defaults", "Built in, by effect and resource: rank 5."),
@@ -122,7 +124,7 @@ RULE_KEYS = {
     "tools": "List of tools. Default: every tool. A rule that none of its tools can meet, such as one with a host "
     "for read_file, is refused.",
     "effect": "One effect or a list: none, state, read, write, execute, network, message, spend, agent.",
-    "mode": "build or plan. Default: both. Every run is in the mode build; a rule for plan alone does not speak.",
+    "mode": "build or plan. Default: both. All modes but plan are build; a rule for the other one does not speak.",
     "path": "A path: relative to the workspace, absolute, or from `~/`. `*` and `?` stay within a component, `**` "
     "stands for any number of them, so that `docs/**` is the directory and all below it.",
     "host": "A host and its subdomains, at any port: `example.org` stands for `www.example.org` too, "
@@ -131,7 +133,8 @@ RULE_KEYS = {
     "url": "A whole URL. `*` and `**` may stand in its path as in `path`, and `*` in its query. In a rule that says "
     "auto they do not stand for an escaped slash, backslash or `..`, such as `..%2f`; one that says ask or deny also "
     "speaks for what servers make of such escapes, and for a tunnel of a command to the host.",
-    "command": "A command, word by word. A `*` at the end stands for any further arguments. In a rule that says auto, "
+    "command": "A command, or a list of them, word by word. A `*` at the end stands for any further arguments. "
+    "In a rule that says auto, "
     "one that names a relative path, such as `./build.sh`, speaks only for commands that run in the workspace itself, "
     "not in a directory of it.",
     "topic": "The name of a topic, with `*`.",
@@ -303,6 +306,27 @@ def policy_page() -> Page:
                         "Redirects count as paths: `make > out/log` needs a word for the command make, and one for "
                         "writing out/log. What is read and written at once, as by `<>`, has to pass as both."
                     ),
+                ),
+            ),
+            Section(
+                "MODES",
+                (
+                    Para(
+                        "A mode is a rule file that comes with remit. `--mode` and the task choose it, a client may "
+                        "change it with the request set_permission_mode, for the calls after that; the journal numbers "
+                        "each rule set. `remit policy explain CALL --mode MODE` shows what it does to a call."
+                    ),
+                    item("build, default", "The rules as they are."),
+                    item(
+                        "plan",
+                        "Always holds: what changes anything is denied, and of commands all but those that are known "
+                        "to do nothing but read. It grants nothing: what it lets pass takes a rule that allows it.",
+                    ),
+                    item("acceptEdits", "With the rank of flags: files of the workspace are written without asking."),
+                    item(
+                        "bypassPermissions", "With the rank of flags: everything that nothing else denies is allowed."
+                    ),
+                    item("dontAsk", "What is asked for is answered by an approvals file, or refused: nobody is asked."),
                 ),
             ),
             Section(

@@ -74,6 +74,19 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "result is not made a third time.",
             "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
             "such as 1MiB where bytes are meant, or `none`.",
+            "A run is a session, which `--continue` takes up where it is the latest of this directory, and `--resume` "
+            "by its name. Its task, tools and rules are those it had, and flags given now go before them. "
+            "`--fork` goes on "
+            "with a copy of the transcript and of the long results it refers to; ids, budget and rules begin anew. "
+            "`--ephemeral` keeps the run in a temporary directory that is removed at its end, by the next run where "
+            "the process was killed.",
+            "In plan mode only what reads is allowed, of commands those that are known to do nothing but read, "
+            "whatever "
+            "the rules grant; the tool `plan` keeps the plan in `plan.md` of the run directory, where people may edit "
+            "it, and what the task promises is not due. `--implement` reads that plan first and then has it carried "
+            "out, in the same session or with `--clear` in a new one that the plan moves to. All modes are "
+            "described in "
+            "remit-policy(5).",
             "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
             "variable `REMIT_OUT`: `sh -c 'test -s \"$REMIT_OUT/report.md\"'`.",
             "Commands of the user that `--hooks`, the task or the settings name hear of each step of the run as JSON, "
@@ -89,6 +102,9 @@ COMMAND_TEXTS: dict[str, CommandText] = {
                 "remit run -t news.yaml --allow fetch_url:host=example.org",
             ),
             Example("Keep a directory from every tool:", "remit run -t weekly.yaml --deny '*:path=private/**'"),
+            Example("Say more to the latest session of this directory:", "remit run -c 'Now in German.'"),
+            Example("Make a plan first:", "remit run --mode plan 'Plan how to split the parser.'"),
+            Example("Carry it out:", "remit run --implement last"),
             Example("Record a run, for remit-replay(1):", "remit run -t weekly.yaml --record weekly.jsonl"),
             Example("Stop on what is asked for, and answer it later:", "remit run -t news.yaml --on-ask stop"),
             Example(
@@ -105,10 +121,13 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "Taken up can be what stopped on an ask, on a signal or on a limit, or whose process died. A call that had "
             "started and has no outcome is told to the model as interrupted, its effect unknown; it is run again only "
             "where that is harmless.",
+            "With PROMPT more is said to a session, also to one that is done; what its last prompt left open is given "
+            "up. The process that serves a session is the only one that may.",
             _RUN_FORMS,
         ),
         examples=(
             Example("Answer what the newest run stopped on:", "remit resume last -a approvals.toml"),
+            Example("Say more to it:", "remit resume last 'Add the totals per month.'"),
             Example("Give a run more turns:", "remit resume 20260301 --max-turns 80"),
         ),
         see=("remit-run(1)", "remit-runs(1)", "remit-approvals(5)"),
