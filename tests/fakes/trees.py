@@ -28,9 +28,13 @@ def tree(files: Mapping[str, str | Facts]) -> SourceTree:
         language = language_of(path) if isinstance(content, str) else by_name(content.language)
         assert language is not None, path
         facts = _facts(language.name, content) if isinstance(content, str) else content
-        read.append(SourceFile(path, 1, facts, re.search(language.tests, path) is not None))
+        read.append(SourceFile(path, 1, facts, re.search(language.tests, path) is not None, _key(content)))
     mark = hashlib.sha256(repr(sorted(files.items())).encode()).digest()
     return SourceTree(read, Skipped(), parsed=len(read), mark=mark)
+
+
+def _key(content: str | Facts) -> bytes:
+    return hashlib.sha256(repr(content).encode()).digest()
 
 
 def graph(files: Mapping[str, str | Facts], prefix: str = "") -> Graph:

@@ -237,7 +237,7 @@ class _Reading:
             assert file.language is not None
             path = file.name if above == _HERE else f"{above}/{file.name}"
             tests = _pattern(file.language.tests).search(path) is not None
-            tree.files.append(SourceFile(file.name, file.size, packed, tests))
+            tree.files.append(SourceFile(file.name, file.size, packed, tests, file.key))
             digest.update(b"%b\0%b" % (os.fsencode(file.name), file.key))
         tree.mark = digest.digest()
         return tree

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
+import msgspec
+
+from remit.code.changes import Change, affected, changed_names, moved
 from remit.code.facts import SYMBOL_KINDS, Facts
 from remit.code.names import MANY, Meaning, Names
 from remit.code.rank import Ranks, page_rank
@@ -26,6 +29,18 @@ HELD_BYTES = 32 << 20
 
 _CHECK_EVERY = 64
 
+_Edges = tuple[int, tuple[int, ...], bytes]
+"""A node, what it mentions, and how."""
+
+
+class Account(msgspec.Struct, array_like=True, gc=False):
+    """What became of the mentions in one file: numbers of them. unclear: of ambiguous names."""
+
+    resolved: int = 0
+    unresolved: int = 0
+    ambiguous: int = 0
+    unclear: dict[str, int] = {}
+
 
 class Graph:
     """Nodes: definitions, counted through all files, and behind them the files themselves, which stand for what is
@@ -33,7 +48,7 @@ class Graph:
 
     resolved, unresolved, ambiguous: mentions with an edge; of what is not in the tree, or on objects of which
     nothing is known; of what several definitions could be. unclear: of ambiguous names, how many mentions.
-    broken: files with errors of syntax. cut: by bound, files of which it left something out.
+    broken: files with errors of syntax. cut: by bound, files of which it left something out. accounts: of each file.
     """
 
     def __init__(self, names: Names) -> None:
@@ -44,6 +59,7 @@ class Graph:
         self.unresolved = 0
         self.ambiguous = 0
         self.unclear: dict[str, int] = {}
+        self.accounts: list[Account] = []
         self.broken = 0
         self.cut: Counter[str] = Counter()
 
@@ -62,6 +78,22 @@ class Graph:
         if targets:
             self.outs[source] = tuple(targets)
             self.how[source] = bytes(targets.values())
+
+    def adopt(self, edges: Sequence[_Edges], account: Account) -> None:
+        """Take what is known of the next file."""
+        for source, targets, how in edges:
+            self.outs[source] = targets
+            self.how[source] = how
+        self.settle(account)
+
+    def settle(self, account: Account) -> None:
+        """Take what became of the mentions in the next file."""
+        self.accounts.append(account)
+        self.resolved += account.resolved
+        self.unresolved += account.unresolved
+        self.ambiguous += account.ambiguous
+        for name, number in account.unclear.items():
+            self.unclear[name] = self.unclear.get(name, 0) + number
 
     @property
     def size(self) -> int:
@@ -121,10 +153,21 @@ class Graph:
         return self.names.paths[self.names.file_of(node)]
 
 
-def build_graph(tree: SourceTree, prefix: str = "", check: Callable[[], None] = lambda: None) -> Graph:
-    """The graph of a tree. prefix: of its files' names in the workspace. check: asked now and then."""
+class Earlier(msgspec.Struct, frozen=True):
+    """The graph of an earlier state of a tree, with files of the same names. changed: the facts before of those that
+    changed, by index."""
+
+    graph: Graph
+    changed: Mapping[int, Facts]
+
+
+def build_graph(
+    tree: SourceTree, prefix: str = "", check: Callable[[], None] = lambda: None, earlier: Earlier | None = None
+) -> Graph:
+    """The graph of a tree. prefix: of its files' names in the workspace. check: asked now and then. earlier: for what
+    need not be worked out again; the graph is the same without it."""
     with without_collecting():
-        return _built(tree, prefix, check)
+        return _built(tree, prefix, check, earlier)
 
 
 @contextmanager
@@ -139,7 +182,7 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _built(tree: SourceTree, prefix: str, check: Callable[[], None]) -> Graph:
+def _built(tree: SourceTree, prefix: str, check: Callable[[], None], earlier: Earlier | None) -> Graph:
     names = Names(tree, prefix)
     graph = Graph(names)
     held: list[Facts] = []
@@ -157,17 +200,58 @@ def _built(tree: SourceTree, prefix: str, check: Callable[[], None]) -> Graph:
             check()
     names.finish()
     resolver = Resolver(names)
+    lasting = _lasting(names, held, earlier) if earlier is not None and len(held) == len(tree.files) else {}
     for index, file in enumerate(tree.files):
-        _link(graph, resolver, index, held[index] if index < len(held) else file.facts)
+        known = lasting.get(index)
+        if known is None:
+            _link(graph, resolver, index, held[index] if index < len(held) else file.facts)
+        else:
+            graph.adopt(*known)
         if not index % _CHECK_EVERY:
             check()
     names.forget()
     return graph
 
 
+def _lasting(names: Names, held: Sequence[Facts], earlier: Earlier) -> dict[int, tuple[Sequence[_Edges], Account]]:
+    """What is known of files in which all mentions mean what they meant."""
+    old, habits = earlier.graph, [family.habits for family in names.family]
+    changes = {index: Change(before, held[index], habits[index]) for index, before in earlier.changed.items()}
+    changed: set[str] = set()
+    for change in changes.values():
+        found = changed_names(change)
+        if found is None:
+            return {}
+        changed |= found
+    again = affected(changed, held, habits, changes) | changes.keys()
+    now = moved(old.names.first, old.names.symbols, names.first, names.symbols, changes)
+    edges: list[list[_Edges]] = [[] for _ in held]
+    home, place = _homes(old.names), now.__getitem__
+    for source, targets in old.outs.items():
+        index = home[source]
+        if index in again:
+            continue
+        here = tuple(map(place, targets))
+        if -1 in here:
+            again.add(index)
+        else:
+            edges[index].append((now[source], here, old.how[source]))
+    return {index: (edges[index], old.accounts[index]) for index in range(len(held)) if index not in again}
+
+
+def _homes(names: Names) -> list[int]:
+    """The file of each node."""
+    ends = [*names.first[1:], names.symbols]
+    homes: list[int] = []
+    for index, (begin, end) in enumerate(zip(names.first, ends, strict=True)):
+        homes += [index] * (end - begin)
+    return homes + list(range(len(names.first)))
+
+
 def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
     """The edges of one file."""
-    names, unclear = graph.names, graph.unclear
+    names = graph.names
+    unclear: dict[str, int] = {}
     meanings = _Meanings(resolver, index)
     words, inner, rows, plain = names.family[index].words, names.inner[index], meanings.rows, meanings.plain
     outs: dict[int, dict[int, int]] = {}
@@ -203,9 +287,7 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
             unclear[name] = unclear.get(name, 0) + each.count
         else:
             unresolved += each.count
-    graph.resolved += resolved
-    graph.unresolved += unresolved
-    graph.ambiguous += ambiguous
+    graph.settle(Account(resolved, unresolved, ambiguous, unclear))
     for scope, mentioned in outs.items():
         graph.mention(names.speaker(index, scope), mentioned)
 

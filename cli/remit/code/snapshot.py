@@ -1,7 +1,8 @@
 """A graph as it is kept for another run: what its tree and its files' facts led to, without what led there.
 
-It is of one state of one tree (`SourceTree.mark`); any other state has to be worked out. Numbers stand in flat arrays
-and each name once, so that it is read in a small part of the time that it took to make.
+It is of one state of one tree, told by its files' names and content; for another state of the same files it is where
+the work begins. Numbers stand in flat arrays and each name once, so that it is read in a small part of the time that
+it took to make.
 """
 
 from __future__ import annotations
@@ -9,27 +10,36 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 import msgspec
 
+from remit.code.facts import Facts, unpack
 from remit.code.grammars import version
-from remit.code.graph import Graph, without_collecting
+from remit.code.graph import Account, Earlier, Graph, build_graph, without_collecting
 from remit.code.names import Names
 from remit.code.rank import Ranks
 from remit.code.tree import SourceTree
+from remit.store.facts import Kept, KeptFacts
 
 GRAPH_VERSION = 1
 """Part of the key of every kept graph: where resolving or ranking comes to something else, it is another number."""
 
+MIN_KEPT_SYMBOLS = 1000
+"""Of a graph that is kept: a smaller one is worked out as fast."""
+
 _KEY_BYTES = 20
+_MAX_CHANGED = 200
+"""Files. After more changes all is worked out again."""
 
 
 class _Kept(msgspec.Struct, array_like=True, gc=False):
     """As `Graph` and `Names` have it. Arrays are of C ints (`scores`: doubles) as they lie in memory; name, kind:
     indices of words, kinds."""
 
-    mark: bytes
+    paths: list[str]
+    keys: list[bytes]
     words: list[str]
     kinds: list[str]
     name: bytes
@@ -43,8 +53,8 @@ class _Kept(msgspec.Struct, array_like=True, gc=False):
     owner: dict[int, str]
     outs: dict[int, tuple[int, ...]]
     how: dict[int, bytes]
-    counts: tuple[int, int, int, int]
-    unclear: dict[str, int]
+    accounts: list[Account]
+    broken: int
     cut: dict[str, int]
     mentioned_by: bytes
     scores: bytes
@@ -69,7 +79,8 @@ def pack_graph(graph: Graph) -> bytes:
     importance = graph.importance
     return _encoder.encode(
         _Kept(
-            mark=graph.tree.mark,
+            paths=[file.path for file in graph.tree.files],
+            keys=[file.key for file in graph.tree.files],
             name=array("i", map(words.of, names.name)).tobytes(),
             kind=bytes(map(kinds.of, names.kind)),
             words=list(words.known),
@@ -83,8 +94,8 @@ def pack_graph(graph: Graph) -> bytes:
             owner=names.owner,
             outs=graph.outs,
             how=graph.how,
-            counts=(graph.resolved, graph.unresolved, graph.ambiguous, graph.broken),
-            unclear=graph.unclear,
+            accounts=graph.accounts,
+            broken=graph.broken,
             cut=graph.cut,
             mentioned_by=array("i", graph.mentioned_by).tobytes(),
             scores=array("d", importance.scores).tobytes(),
@@ -94,22 +105,55 @@ def pack_graph(graph: Graph) -> bytes:
     )
 
 
-def unpack_graph(packed: bytes, tree: SourceTree, prefix: str = "") -> Graph | None:
-    """The graph of this state of a tree; None where it is of another, or no graph. prefix: as for `build_graph`."""
+def unpack_graph(packed: bytes, tree: SourceTree, prefix: str = "") -> tuple[Graph, dict[int, bytes]] | None:
+    """The graph of the same files as in a tree, and those that have changed: by index, the keys of their content
+    before; where there are none it is the graph of the tree. None where it is of other files, or no graph. prefix: as
+    for `build_graph`."""
     with without_collecting():
         try:
             kept = _decoder.decode(packed)
         except msgspec.DecodeError:
             return None
-        if kept.mark != tree.mark or len(kept.first) != len(tree.files) * array("i").itemsize:
+        if kept.paths != [file.path for file in tree.files]:
             return None
+        pairs = zip(kept.keys, tree.files, strict=True)
+        changed = {index: key for index, (key, file) in enumerate(pairs) if not key or key != file.key}
         graph = Graph(_names(kept, tree, prefix))
         graph.outs, graph.how = kept.outs, kept.how
-        graph.resolved, graph.unresolved, graph.ambiguous, graph.broken = kept.counts
-        graph.unclear, graph.cut = kept.unclear, Counter(kept.cut)
+        for account in kept.accounts:
+            graph.settle(account)
+        graph.broken, graph.cut = kept.broken, Counter(kept.cut)
         graph.mentioned_by = array("i", kept.mentioned_by).tolist()
         graph.importance = Ranks(array("d", kept.scores).tolist(), kept.rounds, kept.converged)
-        return graph
+        return graph, changed
+
+
+def graph_of(tree: SourceTree, prefix: str, place: str, kept: KeptFacts, check: Callable[[], None]) -> Graph:
+    """The graph of a tree as it was kept when the tree was in this state; else worked out, and kept. prefix, check: as
+    for `build_graph`. place: see `place_key`."""
+    key = place_key(place)
+    with kept.opened() as store:
+        packed = store.values([key]).get(key)
+        found = unpack_graph(packed, tree, prefix) if packed is not None else None
+        if found is not None and not found[1]:
+            return found[0]
+        earlier = Earlier(found[0], before) if found is not None and (before := _before(store, found[1])) else None
+    graph = build_graph(tree, prefix, check, earlier)
+    if graph.symbols >= MIN_KEPT_SYMBOLS:
+        with kept.opened() as store:
+            store.keep({key: pack_graph(graph)})
+    return graph
+
+
+def _before(store: Kept, changed: Mapping[int, bytes]) -> dict[int, Facts] | None:
+    """The facts that were known of files before they changed; None unless of all."""
+    if len(changed) > _MAX_CHANGED:
+        return None
+    values = store.values(list(changed.values()))
+    try:
+        return {index: unpack(values[key]) for index, key in changed.items()}
+    except (KeyError, msgspec.DecodeError):
+        return None
 
 
 def _names(kept: _Kept, tree: SourceTree, prefix: str) -> Names:

@@ -21,15 +21,16 @@ MAX_TREE_SECONDS = 60.0
 
 class SourceFile:
     """path: from the searched directory, as the file system has it. size: bytes. tests: whether its path says that
-    it holds tests."""
+    it holds tests. key: the same for the same content in the same language, or b""."""
 
-    __slots__ = ("_facts", "path", "size", "tests")
+    __slots__ = ("_facts", "key", "path", "size", "tests")
 
-    def __init__(self, path: str, size: int, facts: Facts | bytes, tests: bool = False) -> None:
+    def __init__(self, path: str, size: int, facts: Facts | bytes, tests: bool = False, key: bytes = b"") -> None:
         """facts: bytes as `facts.pack` makes them take a third of the memory."""
         self.path = path
         self.size = size
         self.tests = tests
+        self.key = key
         self._facts = facts
 
     @property

@@ -14,10 +14,9 @@ from remit.code.answers import Answers
 from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree, told_by_content
 from remit.code.facts import Facts
 from remit.code.grammars import missing_grammars
-from remit.code.graph import Graph, build_graph
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
-from remit.code.snapshot import pack_graph, place_key, unpack_graph
+from remit.code.snapshot import graph_of
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
 from remit.workspace.search_scan import Wish
@@ -28,10 +27,6 @@ Check = Callable[[], None]
 
 MAX_GRAPHS = 2
 """That are kept for further calls: of one tree, and of one below it or beside it."""
-
-
-MIN_KEPT_SYMBOLS = 1000
-"""Of a graph that is kept on disk: a smaller one is worked out as fast."""
 
 
 class Source:
@@ -59,25 +54,12 @@ class Source:
             key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
             known = self._graphs.pop(key, None)
             if known is None:
-                known = Answers(self._graph(ground, tree, check))
+                prefix = "" if ground.name == "." else f"{ground.name}/"
+                known = Answers(graph_of(tree, prefix, _place(ground, prefix), self._kept, check))
             self._graphs[key] = known
             while len(self._graphs) > MAX_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
             return known
-
-    def _graph(self, ground: Ground, tree: SourceTree, check: Check) -> Graph:
-        """As it was kept when the tree was in this state, else worked out and kept."""
-        prefix = "" if ground.name == "." else f"{ground.name}/"
-        key = place_key(_place(ground, prefix))
-        with self._kept.opened() as store:
-            kept = store.values([key]).get(key)
-        graph = unpack_graph(kept, tree, prefix) if kept is not None else None
-        if graph is None:
-            graph = build_graph(tree, prefix, check)
-            if graph.symbols >= MIN_KEPT_SYMBOLS:
-                with self._kept.opened() as store:
-                    store.keep({key: pack_graph(graph)})
-        return graph
 
     def close(self) -> None:
         """End all work, that of threads still at it too."""

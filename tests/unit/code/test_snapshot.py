@@ -10,10 +10,9 @@ import pytest
 from fakes.trees import graph
 from remit.base.resources import Effect, Resource
 from remit.code.answers import Answers
-from remit.code.graph import Graph
-from remit.code.snapshot import pack_graph, place_key, unpack_graph
+from remit.code.graph import Account, Graph
+from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, unpack_graph
 from remit.store.facts import KeptFacts
-from remit.wiring import source as wiring
 from remit.wiring.source import Source
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
@@ -25,9 +24,8 @@ PROJECT = Path(__file__).resolve().parents[2] / "code" / "graphs" / "python"
 def made() -> Graph:
     made = graph({str(file.relative_to(PROJECT)): file.read_text() for file in PROJECT.rglob("*.py")}, "src/")
     assert made.edges
-    made.unclear["called"] = 3
+    made.settle(Account(1, 2, 3, {"called": 3}))
     made.cut["time"] = 2
-    made.tree.mark = b"this state"
     return made
 
 
@@ -41,7 +39,7 @@ def told(graph: Graph) -> list[object]:
         [list(zip(graph.outs.get(node, ()), graph.how.get(node, b""), strict=True)) for node in nodes],
         [(graph.names.holder(node), graph.names.owner.get(node)) for node in range(graph.names.symbols)],
         (graph.size, graph.symbols, graph.edges, graph.importance, graph.unclear, graph.cut),
-        (graph.resolved, graph.unresolved, graph.ambiguous, graph.broken, graph.tree.mark, graph.names.paths),
+        (graph.resolved, graph.unresolved, graph.ambiguous, graph.broken, graph.accounts, graph.names.paths),
         answers.context("read the settings of the store and parse the request"),
     ]
 
@@ -49,7 +47,8 @@ def told(graph: Graph) -> list[object]:
 def test_what_was_kept_answers_as_what_was_made(made: Graph) -> None:
     kept = unpack_graph(pack_graph(made), made.tree, "src/")
     assert kept is not None
-    assert told(kept) == told(made)
+    assert kept[1] == {}
+    assert told(kept[0]) == told(made)
 
 
 @pytest.mark.parametrize("change", [lambda packed: b"", lambda packed: packed[:-1], lambda packed: b"\x90"])
@@ -57,9 +56,17 @@ def test_what_is_no_graph_is_none(made: Graph, change: Callable[[bytes], bytes])
     assert unpack_graph(change(pack_graph(made)), made.tree) is None
 
 
-def test_a_graph_is_of_one_state_of_a_tree(made: Graph) -> None:
+def test_changed_files_are_told(made: Graph) -> None:
+    packed, file = pack_graph(made), made.tree.files[1]
+    before, file.key = file.key, b"another"
+    found = unpack_graph(packed, made.tree)
+    assert found is not None
+    assert found[1] == {1: before}
+
+
+def test_a_graph_of_other_files_is_none(made: Graph) -> None:
     packed = pack_graph(made)
-    made.tree.mark = b"another state"
+    made.tree.files[0].path = "another.py"
     assert unpack_graph(packed, made.tree) is None
 
 
@@ -112,34 +119,34 @@ def write(path: Path, functions: int) -> None:
 
 
 def test_the_next_run_takes_what_was_kept(runs: Runs, workspace: Path) -> None:
-    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS)
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS)
     first = runs.graph()
     packed = runs.known()
     assert packed is not None
     assert told(runs.graph()) == told(first)
     # What stands there is what is answered with.
-    first.unclear["kept"] = 7
+    first.cut["time"] = 7
     runs.replace(pack_graph(first))
-    assert runs.graph().unclear == {**first.unclear, "kept": 7}
+    assert runs.graph().cut == {"time": 7}
 
 
 def test_a_small_graph_is_not_kept(runs: Runs, workspace: Path) -> None:
-    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS - 1)
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS - 1)
     runs.graph()
     assert runs.known() is None
 
 
 def test_a_changed_tree_replaces_what_was_kept(runs: Runs, workspace: Path) -> None:
-    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS)
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS)
     runs.graph()
     before = runs.known()
     (workspace / "b.py").write_text("from a import f1\n\ndef more():\n    return f1()\n")
-    assert runs.graph().symbols == wiring.MIN_KEPT_SYMBOLS + 1
+    assert runs.graph().symbols == MIN_KEPT_SYMBOLS + 1
     assert runs.known() not in (None, before)
 
 
 def test_what_was_kept_is_not_believed_when_it_is_no_graph(runs: Runs, workspace: Path) -> None:
-    write(workspace / "a.py", wiring.MIN_KEPT_SYMBOLS)
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS)
     first = runs.graph()
     runs.replace(b"no graph")
     assert told(runs.graph()) == told(first)

@@ -1,0 +1,200 @@
+"""Which files have to be linked anew after some have changed, and where the definitions of the others are now.
+
+What a mention means is found by looking up names: those that stand in its file, and those that lead on from there,
+as an import leads from its name to what it imports, or a variable to its type. A change of a file changes what is
+found under some names alone. From these on all names are followed that lead to one of them; a file in which none of
+these stands means what it meant before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from remit.code.facts import EXPORTED, Facts
+from remit.code.families import Habits
+
+_TOKEN = re.compile(r"\w+")
+
+MAX_FOLLOWED = 300
+"""Names. Where more are to be followed, nearly all files are affected: telling which takes longer than it spares."""
+
+Key = tuple[object, ...]
+"""A definition by what it lies in, its name, which of that name it is, and what it is."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file before and after."""
+
+    before: Facts
+    after: Facts
+    habits: Habits
+
+
+class Surface(msgspec.Struct):
+    """What others can see of a file. keys: of its definitions. by_name: what is told of each name, in order. stars:
+    modules that lend it all their names. exported: names of its own that it lends."""
+
+    keys: list[Key]
+    by_name: dict[str, list[object]]
+    stars: list[str]
+    exported: set[str]
+
+
+def changed_names(change: Change) -> set[str] | None:
+    """The names under which others may find something else than before; None: there is no telling."""
+    before, after = surface(change.before, change.habits), surface(change.after, change.habits)
+    if change.before.language != change.after.language or before.stars != after.stars:
+        return None
+    # A module whose name is used as that of a thing stands for what it exports alone.
+    several = min(len(before.exported), len(after.exported)) > 1 and not change.habits.loose_owners
+    if before.exported != after.exported and not several:
+        return None
+    names = before.by_name.keys() | after.by_name.keys()
+    return {token for name in names if before.by_name.get(name) != after.by_name.get(name) for token in tokens(name)}
+
+
+def surface(facts: Facts, habits: Habits) -> Surface:
+    keys: list[Key] = []
+    number: dict[str, int] = {}
+    by_name: dict[str, list[object]] = {}
+    exported = set()
+    holding = {each.parent for each in facts.definitions}
+    for index, each in enumerate(facts.definitions):
+        above = keys[each.parent] if each.parent >= 0 else ()
+        which = number[each.name] = number.get(each.name, 0) + 1
+        key = (above, each.name, which, each.kind, each.flags)
+        keys.append(key)
+        by_name.setdefault(each.name, []).append((key, each.owner, each.returns, index in holding))
+        if each.flags & EXPORTED and each.parent < 0:
+            exported.add(each.name)
+    for typed in facts.typed:
+        by_name.setdefault(_kept_as(typed.name, habits), []).append((_of(keys, typed.scope), typed.type))
+    for one in facts.imports:
+        told = (one.module, one.name, one.alias)
+        for token in {*tokens(one.alias), *tokens(one.name), *tokens(one.module)}:
+            by_name.setdefault(token, []).append(told)
+    for mention in facts.references:
+        if mention.kind == "inherit" and mention.scope >= 0:
+            name = facts.definitions[mention.scope].name
+            by_name.setdefault(name, []).append((_of(keys, mention.scope), mention.name, mention.qualifier))
+    stars = [one.module for one in facts.imports if one.name == "*" or (habits.lends and not one.name)]
+    return Surface(keys, by_name, stars, exported)
+
+
+def _of(keys: Sequence[Key], scope: int) -> Key:
+    return keys[scope] if scope >= 0 else ()
+
+
+def _kept_as(name: str, habits: Habits) -> str:
+    """What an object keeps has its name without that of the object."""
+    head, _, rest = name.partition(".")
+    return rest if rest and head in habits.selfs else name
+
+
+def tokens(spelled: str) -> Sequence[str]:
+    """The words of a name, or of what is spelled with names."""
+    if not spelled or spelled.isidentifier():
+        return (spelled,) if spelled else ()
+    return _TOKEN.findall(spelled) or (spelled,)
+
+
+class _Followed:
+    """Names as they are followed, whole ones and words of longer ones alike."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.words = set(names)
+        self._known: dict[str, bool] = {}
+
+    def touch(self, spelled: str) -> bool:
+        """Whether one of the names stands in it."""
+        found = self._known.get(spelled)
+        if found is None:
+            found = self._known[spelled] = not self.words.isdisjoint(tokens(spelled))
+        return found
+
+    def add(self, names: Iterable[str]) -> None:
+        self.words.update(names)
+        self._known.clear()
+
+
+def affected(
+    names: set[str], files: Sequence[Facts], habits: Sequence[Habits], changes: Mapping[int, Change]
+) -> set[int]:
+    """The indices of files in which something may mean something else than before; all where that is likely of most.
+    habits: of each file."""
+    followed = _Followed(names)
+    sources = [*zip(files, habits, strict=True), *((change.before, change.habits) for change in changes.values())]
+    while True:
+        more = {
+            token
+            for facts, own in sources
+            for name in _leading(facts, own, followed)
+            for token in tokens(name)
+            if token not in followed.words
+        }
+        if not more:
+            break
+        followed.add(more)
+        if len(followed.words) > MAX_FOLLOWED:
+            return set(range(len(files)))
+    return {index for index, facts in enumerate(files) if _mentions(facts, followed)}
+
+
+def _leading(facts: Facts, habits: Habits, followed: _Followed) -> list[str]:
+    """Names that lead to one of those that are followed."""
+    words, touch, definitions = followed.words, followed.touch, facts.definitions
+    found = [
+        one.alias or one.name or one.module
+        for one in facts.imports
+        if one.name in words or one.module in words or (not one.module.isidentifier() and touch(one.module))
+    ]
+    found += [each.name for each in definitions if (each.returns and touch(each.returns)) or touch(each.owner)]
+    found += [
+        _kept_as(typed.name, habits)
+        for typed in facts.typed
+        if typed.type in words or (not typed.type.isidentifier() and touch(typed.type))
+    ]
+    found += [
+        definitions[each.scope].name
+        for each in facts.references
+        if each.kind == "inherit" and each.scope >= 0 and (touch(each.name) or touch(each.qualifier))
+    ]
+    return found
+
+
+def _mentions(facts: Facts, followed: _Followed) -> bool:
+    """Whether one of the names stands where it is looked up."""
+    touch = followed.touch
+    for each in facts.references:
+        if touch(each.name) or (each.qualifier and touch(each.qualifier)):
+            return True
+    return (
+        any(touch(one.name) or touch(one.alias) or touch(one.module) for one in facts.imports)
+        or any(touch(typed.name) or touch(typed.type) for typed in facts.typed)
+        or any(touch(each.owner) for each in facts.definitions)
+    )
+
+
+def moved(
+    first: Sequence[int], symbols: int, after: Sequence[int], now: int, changes: Mapping[int, Change]
+) -> list[int]:
+    """Of each node as it was counted before, what it is now; -1 where it is no longer, or not the same. first: of each
+    file, its first node before; symbols: how many there were. after, now: the same as it is counted now."""
+    found: list[int] = []
+    for index, start in enumerate(first):
+        end = first[index + 1] if index + 1 < len(first) else symbols
+        begin = after[index]
+        change = changes.get(index)
+        if change is None:
+            found += range(begin, begin + end - start)
+            continue
+        old, new = surface(change.before, change.habits), surface(change.after, change.habits)
+        places = {key: begin + place for place, key in enumerate(new.keys)}
+        same = {name for name in old.by_name if old.by_name[name] == new.by_name.get(name)}
+        pairs = zip(old.keys, change.before.definitions, strict=True)
+        found += [places[key] if each.name in same else -1 for key, each in pairs]
+    found += range(now, now + len(first))
+    return found
