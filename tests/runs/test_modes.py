@@ -28,7 +28,7 @@ def test_a_run_in_plan_mode_changes_nothing(home: Home, flag: str) -> None:
     assert ran.code == 0
     init = ran.events[0]
     assert init["permissionMode"] == "plan"
-    assert init["tools"] == ["shell", "file_read", "tool_output"]
+    assert init["tools"] == ["shell", "file_read", "plan", "tool_output"]
     assert "plan mode changes nothing but the plan" in init["withheld_tools"]["file_write"]
     assert [each["source"] for each in ran.result["permission_denials"]] == ["plan", "plan"]
     assert not (home.work / "a.txt").exists()
