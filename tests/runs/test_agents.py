@@ -161,6 +161,34 @@ def test_an_agent_in_plan_mode_changes_nothing(home: Home) -> None:
     assert sorted(path.name for path in home.work.iterdir()) == ["a.txt"]
 
 
+def test_agents_of_a_session_that_plans_plan_too_and_only_read_its_plan(home: Home) -> None:
+    def plan(**arguments: Any) -> dict[str, Any]:
+        return {"tool": "plan", "arguments": arguments}
+
+    ran = play(
+        home,
+        {"calls": [plan(action="write", content="First this.")]},
+        {"calls": [task("FIRST")]},
+        {"calls": [task("FIRST", mode="build")]},
+        DONE,
+        agents=[
+            agent("FIRST", {"calls": [plan(action="read"), plan(action="write", content="No.")]}, {"text": "read"})
+        ],
+        args=("--mode", "plan"),
+    )
+    _, first, second = results(ran)
+    assert first == "read\n\n[task_id: count-files, mode: plan]"
+    assert second == "read\n\n[task_id: count-files-2, mode: plan]"
+    own = [
+        event["message"]["content"][0]["content"]
+        for event in ran.events
+        if event.get("agent_id") == "count-files" and event["type"] == "user" and "tool_use_result" in event
+    ]
+    assert own[0] == "First this."
+    assert "only the main agent replaces the plan" in own[1]
+    assert (home.out / "plan.md").read_text() == "First this."
+
+
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 

@@ -59,7 +59,7 @@ class Agents:
         *,
         at_once: int,
         execution: Execution,
-        mode: Callable[[], str] = lambda: "build",
+        mode: Callable[[], str],
         profiles: Callable[[], Collection[str]] = lambda: (BUILTIN,),
     ) -> None:
         self._jobs = jobs

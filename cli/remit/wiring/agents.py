@@ -95,7 +95,13 @@ class Delegation:
         background = basis.ports.client
         run_id = basis.directory.run_id
         self.jobs = Jobs(basis.recorder, run_id, self._show, run.stop, background=background)
-        self.agents = Agents(self.jobs, self._open, at_once=spec.task_max_concurrent, execution=spec.task_execution)
+        self.agents = Agents(
+            self.jobs,
+            self._open,
+            at_once=spec.task_max_concurrent,
+            execution=spec.task_execution,
+            mode=lambda: PLAN if basis.recorder.state.mode == PLAN else "build",
+        )
         self._states: list[State] = [basis.recorder.state]
         basis.recorder.state.ledger.elsewhere = partial(self._open_elsewhere, basis.recorder.state)
         basis.hands.delegation = self

@@ -123,7 +123,7 @@ def _our_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, client
         else:
             why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
             withheld[name] = RuleRef(rule.source, rule.where, why)
-    if client and has_background(tools, spec) and CONTROL_TOOL not in tools:
+    if client and has_background(tools, spec) and not {CONTROL_TOOL} & {*tools, *spec.disabled}:
         tools[CONTROL_TOOL] = registry.load(CONTROL_TOOL)
     if OUTPUT_TOOL not in tools and any(map(_may_be_long, tools.values())):
         # From the start, whatever the rules say: tools that come and go would cost the provider's cache.
