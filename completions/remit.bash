@@ -12,13 +12,13 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools prompt models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --stdin -n --no-stdin --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet -v --verbose --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
-        children='' flags='-a --approvals -m --model --output-format --reload -q --quiet --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-a --approvals -m --model --output-format --reload -q --quiet -v --verbose --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'replay')
-        children='' flags='--live-tools -o --out -C --workspace --output-format -q --quiet -h --help'
+        children='' flags='--live-tools -o --out -C --workspace --output-format -q --quiet -v --verbose -h --help'
         ;;
     'task')
         children='check schema new' flags='-h --help'

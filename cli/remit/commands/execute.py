@@ -9,7 +9,8 @@ import signal
 import socket
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType
 
 from remit.base.errors import SIGHUP_EXIT, SIGINT_EXIT, SIGTERM_EXIT, Stopped
@@ -17,10 +18,14 @@ from remit.base.ports import Listener
 from remit.commands.options import Format
 from remit.engine.run import Run
 from remit.stream.human import Human, wants_color
+from remit.stream.progress import Standing
 from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
 from remit.wiring import Listeners, ReadyRun
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+
+TICK_SECONDS = 0.5
+"""Between two looks at where the run stands."""
 
 SIGNALS = {signal.SIGINT: SIGINT_EXIT, signal.SIGTERM: SIGTERM_EXIT, signal.SIGHUP: SIGHUP_EXIT}
 
@@ -30,6 +35,8 @@ class Watch:
 
     def __init__(self) -> None:
         self.run: Run | None = None
+        self.human: Human | None = None
+        """Who draws where the run stands, where there is a terminal for it."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._seen: Stopped | None = None
         self._begun = False
@@ -70,7 +77,9 @@ class Watch:
             self.run.hold_deadline()
 
 
-def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str], watch: Watch) -> Listeners:
+def listeners(
+    output_format: Format, *, quiet: bool, environ: Mapping[str, str], watch: Watch, verbose: bool = False
+) -> Listeners:
     """Who hears of a run: stdout by its format, and people on stderr."""
     writer = StdoutWriter(STDOUT, watch.on_stall)
     by_format: dict[str, Callable[[], Listener]] = {
@@ -78,7 +87,10 @@ def listeners(output_format: Format, *, quiet: bool, environ: Mapping[str, str],
         "json": lambda: JsonResult(writer),
         "stream-json": lambda: StreamJson(writer),
     }
-    human = Human(STDERR, quiet=quiet, color=wants_color(environ, _terminal(STDERR)))
+    terminal = _terminal(STDERR)
+    live = terminal and environ.get("TERM", "dumb") != "dumb"
+    human = Human(STDERR, quiet=quiet, verbose=verbose, color=wants_color(environ, terminal), live=live)
+    watch.human = human if human.live else None
     return Listeners([by_format[output_format]()], [human])
 
 
@@ -105,9 +117,33 @@ def drive(ready: ReadyRun, watch: Watch, client_seconds: float | None = None) ->
 
 async def _drive(ready: ReadyRun, watch: Watch, loop: asyncio.AbstractEventLoop) -> int:
     watch.attach(ready.run, loop)
-    result = await ready.run.go(ready.said)
+    with shown(ready, watch, loop):
+        result = await ready.run.go(ready.said)
     ready.leave_status(result)
     return result.exit_code
+
+
+@contextmanager
+def shown(ready: ReadyRun, watch: Watch, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """While the block runs a terminal says where the run stands."""
+    human = watch.human
+    if human is None:
+        yield
+        return
+    ticking = loop.create_task(_tick(human, ready))
+    try:
+        yield
+    finally:
+        ticking.cancel()
+        human.clear()
+
+
+async def _tick(human: Human, ready: ReadyRun) -> None:
+    while True:
+        await asyncio.sleep(TICK_SECONDS)
+        state = ready.recorder.state
+        ledger = state.ledger
+        human.show(Standing(state.turns(), ledger.tokens, ledger.usd, ledger.usd_known, ready.run.elapsed()))
 
 
 async def _drive_for_client(
@@ -116,7 +152,8 @@ async def _drive_for_client(
     from remit.wiring.driven import Manner, serve
 
     watch.attach(ready.run, loop)
-    return await serve(ready, STDIN, lambda: str(uuid.uuid4()), Manner(answer_seconds=client_seconds))
+    with shown(ready, watch, loop):
+        return await serve(ready, STDIN, lambda: str(uuid.uuid4()), Manner(answer_seconds=client_seconds))
 
 
 def catch_signals(watch: Watch) -> None:

@@ -112,6 +112,9 @@ InputFormat = Annotated[
     typer.Option("--input-format", help="stream-json: prompts and control come as JSON lines on stdin."),
 ]
 OutputFormat = Annotated[Format, typer.Option("--output-format", help="What stdout carries.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also what the model says between calls, and what each call came to.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr, only what went wrong.")]
 
 MaxTurns = Annotated[str | None, _limit("turns", "N", "Model requests.")]

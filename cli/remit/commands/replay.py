@@ -27,6 +27,7 @@ def replay(
     ] = None,
     output_format: options.OutputFormat = "text",
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Play a recorded run again, offline, and compare everything.
 
@@ -46,6 +47,6 @@ def replay(
     catch_signals(watch)
     environ = dict(os.environ)
     settings = load_settings(environ)
-    heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
+    heard = listeners(output_format, quiet=quiet, verbose=verbose, environ=environ, watch=watch)
     watch.begin()
     leave(drive(replayed(file, settings, out, heard, Ports(environ), live=live_tools, workspace=workspace), watch))

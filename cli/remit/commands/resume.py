@@ -25,6 +25,7 @@ def resume(
         bool, typer.Option("--reload", help="Use task and rule files as they are now, not as they were.")
     ] = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     max_turns: options.MaxTurns = None,
     max_seconds: options.MaxSeconds = None,
     max_tokens: options.MaxTokens = None,
@@ -67,7 +68,7 @@ def resume(
         given = RunFlags(prompt=prompt, stdin=None if prompt == "-" else False)
         said = said_by(given, settings, tool_effects(), stdin_reader(), wiring.current_directory(), as_it_is)
     directory = RunDir.open(entry.path)
-    heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
+    heard = listeners(output_format, quiet=quiet, verbose=verbose, environ=environ, watch=watch)
 
     change = noted(lambda spec: changed_spec(spec, flags, tool_effects(), settings))
     watch.begin()

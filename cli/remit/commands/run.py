@@ -77,6 +77,7 @@ def run(
     session_id: options.SessionId = None,
     ephemeral: options.Ephemeral = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     max_turns: options.MaxTurns = None,
     max_seconds: options.MaxSeconds = None,
     max_tokens: options.MaxTokens = None,
@@ -133,7 +134,7 @@ def run(
         clear=clear,
     )
     session.hold(out=out, new={"--example": example, "--record": record}, prompt=prompt or prompt_file)
-    _start(flags, session, example, out, record, output_format, quiet)
+    _start(flags, session, example, out, record, output_format, quiet, verbose)
 
 
 def hold_driven(output_format: str, stdin: bool | None, *prompts: str | None) -> None:
@@ -171,6 +172,7 @@ def _start(
     record: str | None,
     output_format: options.Format,
     quiet: bool,
+    verbose: bool,
 ) -> None:
     """Resolve the flags, start the run, and end the process with its exit code."""
     from remit import wiring
@@ -188,7 +190,7 @@ def _start(
     begun = _Begun(flags, session, settings, environ, wiring.current_directory(), out, record)
     entry = session.entry(settings.state_dir, begun.here, flags.workspace)
     make = _new(begun) if entry is None else _taken_up(begun, entry)
-    heard = listeners(output_format, quiet=quiet, environ=environ, watch=watch)
+    heard = listeners(output_format, quiet=quiet, verbose=verbose, environ=environ, watch=watch)
     watch.begin()
     leave(drive(make(heard), watch, settings.client_seconds if flags.driven else None))
 

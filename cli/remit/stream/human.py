@@ -46,6 +46,7 @@ from remit.base.events import (
     User,
 )
 from remit.base.text import visible
+from remit.stream.progress import CLEAR, Standing, progress_line, terminal_width
 from remit.stream.writer import POLLED_BYTES
 
 MAX_LINE = 200
@@ -67,12 +68,19 @@ def _nothing(event: Event) -> Iterator[str]:
 
 
 class Human:
-    """Listens to a run and tells it on stderr. quiet: only what went wrong at the end."""
+    """Listens to a run and tells it on stderr. quiet: only what went wrong at the end. verbose: also what the model
+    says between calls, and what each call came to. live: stderr is a terminal that lines can be drawn anew on."""
 
-    def __init__(self, fd: int, *, quiet: bool = False, color: bool = False) -> None:
+    def __init__(
+        self, fd: int, *, quiet: bool = False, verbose: bool = False, color: bool = False, live: bool = False
+    ) -> None:
         self._out = _Stderr(fd)
+        self._fd = fd
         self._quiet = quiet
+        self._verbose = verbose and not quiet
         self._color = color
+        self.live = live and not quiet
+        self._running: dict[str, str] = {}
         self._tools: dict[str, str] = {}
         self._approvals: list[str] = []
         self._tell: dict[type, Callable[[Any], Iterator[str]]] = {
@@ -114,6 +122,15 @@ class Human:
         if not self._quiet or (isinstance(event, Result) and event.is_error):
             self._out.write(lines)
 
+    def show(self, standing: Standing) -> None:
+        """Draw the line that says where the run stands; `clear` takes it away."""
+        if self.live:
+            line = progress_line(standing, list(self._running.values()), terminal_width(self._fd))
+            self._out.draw(self._style("faint", visible(line)))
+
+    def clear(self) -> None:
+        self._out.clear()
+
     def _style(self, name: str, text: str) -> str:
         return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if self._color else text
 
@@ -130,16 +147,31 @@ class Human:
         for block in _blocks(event.message):
             if block.get("type") == "tool_use":
                 name = str(block.get("name", ""))
-                self._tools[str(block.get("id", ""))] = name
+                self._tools[str(block.get("id", ""))] = self._running[str(block.get("id", ""))] = name
                 yield _line(f"{name} {_compact(block.get('input'))}")
+            elif self._verbose and block.get("type") == "text":
+                yield from (
+                    self._style("faint", _line(f"| {line}")) for line in str(block.get("text", "")).splitlines()
+                )
 
     def _user(self, event: User) -> Iterator[str]:
         for block in _blocks(event.message):
+            if block.get("type") == "tool_result":
+                self._running.pop(str(block.get("tool_use_id", "")), None)
+                if self._verbose and not block.get("is_error"):
+                    yield self._style("faint", _line(f"  {self._came_to(event, block)}"))
             if block.get("type") == "tool_result" and block.get("is_error"):
                 code, message = _error(event.tool_use_result, block.get("content"))
                 if code not in _TOLD_ALREADY:
                     tool = self._tools.get(str(block.get("tool_use_id", "")), "call")
                     yield self._style("warn", _line(f"  {tool} failed: {code}: {message}"))
+
+    def _came_to(self, event: User, block: Mapping[str, Any]) -> str:
+        """A result in a few words."""
+        facts = event.tool_result_meta[0] if event.tool_result_meta else {}
+        tool = self._tools.get(str(block.get("tool_use_id", "")), str(facts.get("tool", "call")))
+        size = len(str(block.get("content", "")).encode("utf-8", "replace"))
+        return f"{tool}: ok, {size:,} bytes, {facts.get('seconds', 0.0):.1f} s"
 
     def _denied(self, event: PermissionDenied) -> Iterator[str]:
         yield self._style("bad", _line(f"  refused {event.tool_name} {event.resource}: {_why(event)}"))
@@ -283,8 +315,21 @@ class _Stderr:
         self._patience = PATIENCE_SECONDS
         self._left_out = 0
         self._gone = False
+        self._drawn = ""
+
+    def draw(self, line: str) -> None:
+        """A line without an end, in the place of the last one that was drawn."""
+        if line != self._drawn and not self._gone and self._ready(0.0) and self._put(CLEAR + line):
+            self._drawn = line
+
+    def clear(self) -> None:
+        if self._drawn:
+            self._drawn = ""
+            self._put(CLEAR)
 
     def write(self, lines: list[str]) -> None:
+        if lines:
+            self.clear()
         for line in lines:
             if self._gone:
                 return
