@@ -293,6 +293,29 @@ def test_on_deny_fail_ends_the_run_for_a_refusal_of_an_agent(home: Home) -> None
     assert (ran.code, ran.result["verdict"]) == (4, "refused")
 
 
+def test_an_agent_that_stops_on_an_ask_goes_on_once_it_is_answered(home: Home) -> None:
+    write = {"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}
+    ran = play(
+        home,
+        {"calls": [task("FIRST")]},
+        {"calls": [again("count-files")]},
+        DONE,
+        agents=[agent("FIRST", {"calls": [write]}, {"text": "written"})],
+        tools="file_write=ask",
+        args=("--on-ask", "stop"),
+    )
+    assert (ran.code, ran.result["error_kind"]) == (4, "asked")
+    asked = next(event for event in ran.events if event.get("subtype") == "permission_asked")
+    assert asked["agent_id"] == "count-files"
+    assert "[task_id: count-files, mode: build]" in results(ran)[0]
+    approvals = home.path / "approvals.toml"
+    approvals.write_text(f"version = 1\n{asked['approval']}")
+    gone_on = home.run("resume", str(home.out), "-a", str(approvals), "--output-format", "stream-json")
+    assert gone_on.code == 0, gone_on.stderr
+    assert results(gone_on) == ["written\n\n[task_id: count-files, mode: build]"]
+    assert (home.work / "a.txt").read_text() == "A"
+
+
 def test_artifacts_of_agents_are_those_of_the_run(home: Home) -> None:
     def write(text: str) -> dict[str, Any]:
         return {"calls": [{"tool": "write_artifact", "arguments": {"name": f"{text}.md", "content": text}}]}

@@ -514,13 +514,17 @@ class Dispatch:
                 except RemitError as error:
                     # The limit or the disk ended this call and ends the run; its siblings finish first.
                     stop = stop or error
-                    code = ErrorCode.BUDGET_SPENT if isinstance(error, BudgetSpent) else ErrorCode.IO_ERROR
-                    outcome, seconds = err(code, error.what), 0.0
+                    outcome, seconds = err(_code(error), self._why(each.call, error)), 0.0
                 self._settle(each, outcome, seconds, MAX_RESULT_BYTES if each.call.parent else share)
         finally:
             await _cancel_all([task for _, task in running if task is not None])
         if stop is not None:
             raise stop
+
+    def _why(self, call: Call, error: RemitError) -> str:
+        """What the model reads of a call that ends the run: an agent it started can be taken up again."""
+        jobs = self._recorder.state.jobs.values()
+        return next((job.text for job in jobs if job.key == call.key and job.text), error.what)
 
     def _begin(self, checked: Checked, order: Order) -> asyncio.Task[tuple[Outcome, float]]:
         end = asyncio.Event()
@@ -617,6 +621,12 @@ def _hook_rule(word: HookWord) -> RuleRef:
 def _refused(outcome: Outcome) -> Refused:
     what = outcome.error.message if outcome.error else "a call was refused"
     return Refused(what, hint="on_deny is `fail`", kind="denied")
+
+
+def _code(error: RemitError) -> ErrorCode:
+    """Of a call that ends the run."""
+    kinds = {BudgetSpent: ErrorCode.BUDGET_SPENT, Refused: ErrorCode.DENIED, Stopped: ErrorCode.CANCELLED}
+    return next((code for kind, code in kinds.items() if isinstance(error, kind)), ErrorCode.IO_ERROR)
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
