@@ -228,6 +228,18 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         ),
         see=("remit-tools(1)", "remit-tools(7)"),
     ),
+    "doctor": CommandText(
+        description=(
+            "One line a finding: `ok`, `note` for what is not there and need not be, BROKEN for what makes runs fail. "
+            "Keys are told by where they come from and never shown; servers of models only on loopback, by a "
+            "connection that is closed again.",
+            "With --parts every part is tried as well: tools, grammars, ripgrep, the interpreter, pictures, TLS.",
+        ),
+        examples=(
+            Example("What holds on this machine:", "remit doctor"),
+            Example("For a program, with the parts:", "remit doctor --parts --json"),
+        ),
+    ),
     "models": CommandText(
         description=(
             "The models are those of a built-in catalog, with `providers.toml` in the directory of the settings laid "
