@@ -312,3 +312,14 @@ def test_a_run_with_hooks_is_not_recorded(home: Home) -> None:
     hooks = hook(home, "")
     ran = home.run("run", "-m", home.script(DONE), "--hooks", hooks, "--record", str(home.path / "r.jsonl"), "Go")
     assert ran.code == 2 and "a run with hooks cannot be recorded" in ran.stderr
+
+
+def test_calls_of_agents_are_heard_like_all_others(home: Home) -> None:
+    hooks = hook(home, "sys.exit(2)", match="read_file")
+    task = {"tool": "task", "arguments": {"description": "look", "prompt": "LOOK"}}
+    script = home.script({"calls": [task]}, DONE, agents=[{"when": "LOOK", "turns": [READ, {"text": "seen"}]}])
+    home.write("a.md", "the text of a\n")
+    ran = home.stream("-m", script, "--tools", "task=auto,read_file=auto", "--hooks", hooks, "-o", str(home.out), "Go")
+    assert ran.code == 0
+    assert ran_hooks(home) == [("PreToolUse", "deny")]
+    assert b"the text of a" not in ran.stdout

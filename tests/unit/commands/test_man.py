@@ -16,14 +16,17 @@ import pytest
 from fakes.cli import REMIT, Home
 from fakes.programs import needs
 from remit.base.errors import EXIT_CODES, EXIT_MEANINGS, Verdict, exit_word
+from remit.base.ports import Finished, HookWord
 from remit.base.spec import PolicySource, Source
-from remit.commands.manual import PAGES, find_page, formats, page_words
+from remit.commands.manual import PAGES, find_page, formats, hooks, page_words
 from remit.commands.manual.page import Code, Item, Page, Para, Section, Span, Sub, bold, escaped, item, plain, roff
 from remit.commands.manual.schema_words import default_words, type_words
 from remit.commands.manual.texts import COMMAND_TEXTS
 from remit.commands.tree import Command, command_at, command_tree
+from remit.config.hooks import fitted, read_hooks
 from remit.config.schema import task_schema
 from remit.config.task import examine_task
+from remit.engine.hook_answers import read_answer
 from remit.policy import answers, questions, rules
 from remit.policy.answers import load_answers
 from remit.policy.load import load_rules
@@ -185,6 +188,15 @@ def test_the_example_rules_are_right(tmp_path: Path) -> None:
     compiled, faults = load_rules(source, tool_effects(), place)
     assert faults == []
     assert [rule.examples for rule in compiled] == [3, 2]
+
+
+def test_the_example_hooks_are_right() -> None:
+    found, faults = read_hooks(hooks.EXAMPLE, "hooks.toml")
+    fit, unfit = fitted(found, tool_effects())
+    assert faults == unfit == []
+    assert [hook.match for hook in fit] == [("shell", "file_write"), ()]
+    answer = Finished(exit_code=0, stdout=hooks.ANSWER.encode(), stdout_bytes=len(hooks.ANSWER))
+    assert read_answer("PreToolUse", answer, 5) == HookWord("deny", "not on a Friday")
 
 
 class NoUses:
