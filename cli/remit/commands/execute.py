@@ -78,20 +78,33 @@ class Watch:
 
 
 def listeners(
-    output_format: Format, *, quiet: bool, environ: Mapping[str, str], watch: Watch, verbose: bool = False
+    output_format: Format,
+    *,
+    quiet: bool,
+    environ: Mapping[str, str],
+    watch: Watch,
+    verbose: bool = False,
+    partial: bool = False,
 ) -> Listeners:
-    """Who hears of a run: stdout by its format, and people on stderr."""
+    """Who hears of a run: stdout by its format, and people on stderr. partial: answers are told as they come."""
     writer = StdoutWriter(STDOUT, watch.on_stall)
     by_format: dict[str, Callable[[], Listener]] = {
         "text": lambda: TextResult(writer, terminal=_terminal(STDOUT)),
         "json": lambda: JsonResult(writer),
         "stream-json": lambda: StreamJson(writer),
+        "codex-json": lambda: _codex(writer),
     }
     terminal = _terminal(STDERR)
     live = terminal and environ.get("TERM", "dumb") != "dumb"
     human = Human(STDERR, quiet=quiet, verbose=verbose, color=wants_color(environ, terminal), live=live)
     watch.human = human if human.live else None
-    return Listeners([by_format[output_format]()], [human])
+    return Listeners([by_format[output_format]()], [human], partial=partial)
+
+
+def _codex(writer: StdoutWriter) -> Listener:
+    from remit.stream.codex import CodexStream
+
+    return CodexStream(writer)
 
 
 def collected_early() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-Format = Literal["text", "json", "stream-json"]
+Format = Literal["text", "json", "stream-json", "codex-json"]
 
 LIMIT_FLAGS = {
     "turns": "--max-turns",
@@ -110,6 +110,9 @@ Ephemeral = Annotated[bool, typer.Option("--ephemeral", help="Leave nothing of t
 InputFormat = Annotated[
     Literal["text", "stream-json"],
     typer.Option("--input-format", help="stream-json: prompts and control come as JSON lines on stdin."),
+]
+Partial = Annotated[
+    bool, typer.Option("--include-partial-messages", help="With stream-json: answers as they come.", show_default=False)
 ]
 OutputFormat = Annotated[Format, typer.Option("--output-format", help="What stdout carries.")]
 Verbose = Annotated[

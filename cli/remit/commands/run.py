@@ -42,6 +42,7 @@ def run(
     images: options.Images = None,
     output_format: options.OutputFormat = "text",
     input_format: options.InputFormat = "text",
+    partial: options.Partial = False,
     inputs: Annotated[
         list[str] | None, typer.Option("--input", "-i", metavar="KEY=VALUE", help="An input of the task.")
     ] = None,
@@ -134,7 +135,9 @@ def run(
         clear=clear,
     )
     session.hold(out=out, new={"--example": example, "--record": record}, prompt=prompt or prompt_file)
-    _start(flags, session, example, out, record, output_format, quiet, verbose)
+    if partial and output_format != "stream-json":
+        raise UsageFault("only stream-json carries parts of answers", where="--include-partial-messages")
+    _start(flags, session, example, out, record, output_format, quiet, verbose, partial)
 
 
 def hold_driven(output_format: str, stdin: bool | None, *prompts: str | None) -> None:
@@ -173,6 +176,7 @@ def _start(
     output_format: options.Format,
     quiet: bool,
     verbose: bool,
+    partial: bool = False,
 ) -> None:
     """Resolve the flags, start the run, and end the process with its exit code."""
     from remit import wiring
@@ -190,7 +194,7 @@ def _start(
     begun = _Begun(flags, session, settings, environ, wiring.current_directory(), out, record)
     entry = session.entry(settings.state_dir, begun.here, flags.workspace)
     make = _new(begun) if entry is None else _taken_up(begun, entry)
-    heard = listeners(output_format, quiet=quiet, verbose=verbose, environ=environ, watch=watch)
+    heard = listeners(output_format, quiet=quiet, verbose=verbose, environ=environ, watch=watch, partial=partial)
     watch.begin()
     leave(drive(make(heard), watch, settings.client_seconds if flags.driven else None))
 

@@ -22,8 +22,8 @@ class CommandText(msgspec.Struct, frozen=True):
 
 _RUN_FORMS = (
     "On standard output, `--output-format text` prints the final text of a run that ended well and nothing of one that "
-    "did not; `json` prints the result as one object, `stream-json` every event as a line, see remit-events(7). "
-    "Progress and errors go to standard error."
+    "did not; `json` prints the result as one object, `stream-json` every event as a line, see remit-events(7), "
+    "`codex-json` the lines of `codex exec --json`. Progress and errors go to standard error."
 )
 
 COMMAND_TEXTS: dict[str, CommandText] = {
