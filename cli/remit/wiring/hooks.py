@@ -11,11 +11,11 @@ from remit.base.errors import PreflightFault, UsageFault
 from remit.base.ports import Finished
 from remit.base.resources import Effect, Resource
 from remit.base.spec import Hook, RunSpec
-from remit.engine.command_hooks import CommandHook, Facts, Runner
 from remit.engine.recorder import Recorder
 from remit.store.rundir import RunDir
 
 if TYPE_CHECKING:
+    from remit.engine.command_hooks import Runner
     from remit.engine.hooks import HookList
 
 MAX_OUTPUT_BYTES = 1 << 20
@@ -61,6 +61,8 @@ def add_hooks(
     # A recording is data: what it says is never run.
     if not spec.hooks or spec.played:
         return
+    from remit.engine.command_hooks import CommandHook, Facts
+
     facts = Facts(session_id, directory.events_path, spec.workspace, lambda: recorder.state.mode)
     run = _runner(spec, directory, environ)
     for hook in spec.hooks:
