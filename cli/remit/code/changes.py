@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -101,6 +102,12 @@ def tokens(spelled: str) -> Sequence[str]:
     return _TOKEN.findall(spelled) or (spelled,)
 
 
+def _whole_and_parts(names: Iterable[str]) -> set[str]:
+    """Names, and the words of longer ones."""
+    whole = set(names)
+    return whole.union(*map(tokens, whole))
+
+
 class _Followed:
     """Names as they are followed, whole ones and words of longer ones alike."""
 
@@ -128,13 +135,8 @@ def affected(
     followed = _Followed(names)
     sources = [*zip(files, habits, strict=True), *((change.before, change.habits) for change in changes.values())]
     while True:
-        more = {
-            token
-            for facts, own in sources
-            for name in _leading(facts, own, followed)
-            for token in tokens(name)
-            if token not in followed.words
-        }
+        leading = chain.from_iterable(_leading(facts, own, followed) for facts, own in sources)
+        more = _whole_and_parts(leading) - followed.words
         if not more:
             break
         followed.add(more)
@@ -151,7 +153,11 @@ def _leading(facts: Facts, habits: Habits, followed: _Followed) -> list[str]:
         for one in facts.imports
         if one.name in words or one.module in words or (not one.module.isidentifier() and touch(one.module))
     ]
-    found += [each.name for each in definitions if (each.returns and touch(each.returns)) or touch(each.owner)]
+    found += [
+        each.name
+        for each in definitions
+        if (each.returns and touch(each.returns)) or (each.owner and touch(each.owner))
+    ]
     found += [
         _kept_as(typed.name, habits)
         for typed in facts.typed
@@ -167,15 +173,14 @@ def _leading(facts: Facts, habits: Habits, followed: _Followed) -> list[str]:
 
 def _mentions(facts: Facts, followed: _Followed) -> bool:
     """Whether one of the names stands where it is looked up."""
-    touch = followed.touch
-    for each in facts.references:
-        if touch(each.name) or (each.qualifier and touch(each.qualifier)):
-            return True
-    return (
-        any(touch(one.name) or touch(one.alias) or touch(one.module) for one in facts.imports)
-        or any(touch(typed.name) or touch(typed.type) for typed in facts.typed)
-        or any(touch(each.owner) for each in facts.definitions)
-    )
+    words, touch = followed.words, followed.touch
+    if not words.isdisjoint([each.name for each in facts.references]):
+        return True
+    behind = {each.qualifier for each in facts.references}
+    behind.update([one.name for one in facts.imports], [one.alias for one in facts.imports])
+    behind.update([one.module for one in facts.imports], [typed.name for typed in facts.typed])
+    behind.update([typed.type for typed in facts.typed], [each.owner for each in facts.definitions])
+    return not words.isdisjoint(behind) or any(touch(each) for each in behind if not each.isidentifier())
 
 
 def moved(

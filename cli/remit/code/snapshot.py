@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -75,16 +75,16 @@ def place_key(place: str) -> bytes:
 def pack_graph(graph: Graph) -> bytes:
     """The graph, ranked."""
     names = graph.names
-    words, kinds = _Numbers(), _Numbers()
+    words, kinds = _numbered(names.name), _numbered(names.kind)
     importance = graph.importance
     return _encoder.encode(
         _Kept(
             paths=[file.path for file in graph.tree.files],
             keys=[file.key for file in graph.tree.files],
-            name=array("i", map(words.of, names.name)).tobytes(),
-            kind=bytes(map(kinds.of, names.kind)),
-            words=list(words.known),
-            kinds=list(kinds.known),
+            name=array("i", map(words.__getitem__, names.name)).tobytes(),
+            kind=bytes(map(kinds.__getitem__, names.kind)),
+            words=list(words),
+            kinds=list(kinds),
             start=names.start.tobytes(),
             end=names.end.tobytes(),
             parent=names.parent.tobytes(),
@@ -168,11 +168,6 @@ def _names(kept: _Kept, tree: SourceTree, prefix: str) -> Names:
     return names
 
 
-class _Numbers:
+def _numbered(texts: Sequence[str]) -> dict[str, int]:
     """Each text once, numbered as they come."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, int] = {}
-
-    def of(self, text: str) -> int:
-        return self.known.setdefault(text, len(self.known))
+    return {text: number for number, text in enumerate(dict.fromkeys(texts))}
