@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --goal --goal-limit --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -130,6 +130,8 @@ complete -c remit -n '__remit_in run' -l prompt-file -r -F -d 'File of the promp
 complete -c remit -n '__remit_in run' -l stdin -d 'Read stdin to its end, or never.'
 complete -c remit -n '__remit_in run' -s n -l no-stdin -d 'Read stdin to its end, or never.'
 complete -c remit -n '__remit_in run' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in run' -l goal -x -d 'What has to be true: a model judges, and the run goes on till then.'
+complete -c remit -n '__remit_in run' -l goal-limit -x -d 'How often it goes on for the goal. Default 16.'
 complete -c remit -n '__remit_in run' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
 complete -c remit -n '__remit_in run' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
 complete -c remit -n '__remit_in run' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'

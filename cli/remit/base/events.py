@@ -191,6 +191,22 @@ class CompactBoundary(_Line, kw_only=True, tag_field="type", tag="system"):
     compact_metadata: dict[str, Any]
 
 
+class GoalUpdated(_Line, kw_only=True, tag_field="type", tag="system"):
+    """What becomes of the goal of the run. kind: `evaluating`; `evaluation`, with the verdict (met, not_met,
+    impossible) and its reason; `evaluation_failed`, with the reason; `deferred` while work goes on in the
+    background; `loop_cap` when the model was sent on as often as it may be. evaluation: counts the verdicts of the
+    prompt, from 1."""
+
+    subtype: Literal["goal"] = "goal"
+    kind: Literal["evaluating", "evaluation", "evaluation_failed", "deferred", "loop_cap"]
+    condition: str
+    evaluation: int = 0
+    verdict: str = ""
+    reason: str = ""
+    model: str = ""
+    cost_usd: float | None = None
+
+
 class HostReached(_Line, kw_only=True, tag_field="type", tag="system"):
     """A command asked to be connected to a host, by the proxy of granted hosts. allowed: whether it was;
     reason: why not. A host that is refused again and again in one call is told once."""
@@ -399,6 +415,7 @@ Event = (
     | ControlResponse
     | ControlCancel
     | CompactBoundary
+    | GoalUpdated
     | HostReached
     | ArtifactPublished
     | PlanUpdated
@@ -430,6 +447,7 @@ EVENT_TYPES: tuple[type[_Line], ...] = (
     ControlResponse,
     ControlCancel,
     CompactBoundary,
+    GoalUpdated,
     HostReached,
     ArtifactPublished,
     PlanUpdated,

@@ -257,6 +257,24 @@ class ToolsLoaded(msgspec.Struct, frozen=True, tag="tools_loaded"):
     tools: tuple[str, ...]
 
 
+GoalVerdict = Literal["met", "not_met", "impossible"]
+
+
+class GoalJudged(msgspec.Struct, frozen=True, tag="goal_judged"):
+    """What the evaluator says of the goal after this turn. number: counts its verdicts of the prompt, from 1. Other
+    fields as in Answered."""
+
+    turn: int
+    number: int
+    verdict: GoalVerdict
+    reason: str
+    model: str
+    usage: Usage
+    seconds: float
+    cost: Cost | None = None
+    estimated: bool = False
+
+
 class OutputSubmitted(msgspec.Struct, frozen=True, tag="output_submitted"):
     """Structured output. valid: whether it fits the schema; error: what did not."""
 
@@ -383,6 +401,7 @@ Record = (
     | PlanMoved
     | TodosSet
     | ToolsLoaded
+    | GoalJudged
     | OutputSubmitted
     | JobStarted
     | JobPromoted

@@ -136,6 +136,15 @@ PLAYED = "replay"
 """In the command of a spec: the recording that is played. Such a run cannot be taken up: it has no model."""
 
 
+class Goal(msgspec.Struct, frozen=True):
+    """What has to be true before the run may end. limit: how often the model is sent on. model: who judges, as
+    `provider/model`."""
+
+    condition: str
+    limit: int = 16
+    model: str = ""
+
+
 class Disabled(msgspec.Struct, frozen=True):
     """Why the user keeps a tool from a run. where: the setting's `file:line`, or the flag."""
 
@@ -211,6 +220,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Compaction = Compaction()
     images: tuple[ImageBlock, ...] = ()
     command: dict[str, Any] = {}
+    goal: Goal | None = None
     disabled: dict[str, Disabled] = {}
     eager: tuple[str, ...] = ()
     defer_tools: Literal["auto", "always", "never"] = "auto"

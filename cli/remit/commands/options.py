@@ -67,6 +67,13 @@ AllowedTools = Annotated[
 DisallowedTools = Annotated[
     list[str] | None, typer.Option("--disallowed-tools", metavar="TOOL,...", help="Tools that are off, ticked or not.")
 ]
+Goal = Annotated[
+    str | None,
+    typer.Option("--goal", metavar="TEXT", help="What has to be true: a model judges, and the run goes on till then."),
+]
+GoalLimit = Annotated[
+    int | None, typer.Option("--goal-limit", metavar="N", help="How often it goes on for the goal. Default 16.")
+]
 Allow = Annotated[list[str] | None, typer.Option("--allow", metavar="RULE", help="Such as fetch_url:host=example.org.")]
 Deny = Annotated[
     list[str] | None, typer.Option("--deny", metavar="RULE", help="Such as '*:path=private/**', * for every tool.")

@@ -33,6 +33,15 @@ def resolve_models(
     return found, providers.files
 
 
+def fast_model(name: str, config_dir: str) -> ModelSpec | None:
+    """The model of the same provider for small work, None where it has none. name: `provider/model`. Raises Faults."""
+    if name.partition("/")[0] in _OF_THIS_MACHINE:
+        return None
+    providers = load_providers(config_dir)
+    fast = providers.purpose("fast", name.partition("/")[0])
+    return providers.model(fast) if fast else None
+
+
 def _plain(names: list[str]) -> dict[str, ModelSpec]:
     """Models that are files of this machine need no catalog, and no time to read it."""
     found: dict[str, ModelSpec] = {}

@@ -13,14 +13,14 @@ from remit.base.calls import Decide
 from remit.base.errors import Fault, Faults, UsageFault
 from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
-from remit.base.spec import Disabled, Expect, Hook, ModelSpec, PolicySource, RunSpec, Source, Tick
+from remit.base.spec import Disabled, Expect, Goal, Hook, ModelSpec, PolicySource, RunSpec, Source, Tick
 from remit.base.text import shorten
 from remit.config.hooks import fitted, read_hooks
 from remit.config.images import FitPicture, as_it_is, read_image
 from remit.config.inputs import fill, given_values
 from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
-from remit.config.models import resolve_models
+from remit.config.models import fast_model, resolve_models
 from remit.config.names import directory_fault, model_fault
 from remit.config.settings import Settings
 from remit.config.task import ARTIFACT_TOOL, ModeWord, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
@@ -42,6 +42,10 @@ workspace."""
 
 MAX_PROMPT_BYTES = 256 * 1024 * 1024
 """Of standard input, and of a prompt file: far more than any model reads, and little enough to hold."""
+
+MAX_GOAL = 4000
+GOAL_LIMIT, MAX_GOAL_LIMIT = 16, 100
+"""Characters of a goal, and how often a model is sent on for it."""
 
 OUTPUT_TOOL = "tool_output"
 """Stays whatever the lists of tools say: results that were cut name it."""
@@ -93,6 +97,8 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     no_rtk: bool = False
     driven: bool = False
+    goal: str | None = None
+    goal_limit: int | None = None
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     mode: ModeWord | None = None
@@ -130,6 +136,7 @@ class _Resolve:
         self._cwd = cwd
         self._fit_picture = fit_picture
         self._faults: list[Fault] = []
+        self._judge = ""
         self._files: dict[str, str] = dict(settings.files)
 
     def spec(self, read_stdin: Callable[[StdinWish], StdinRead]) -> RunSpec:
@@ -176,7 +183,7 @@ class _Resolve:
             hooks=self._hooks(task),
             files=self._files,
         )
-        spec = self._lists(spec)
+        spec = msgspec.structs.replace(self._lists(spec), goal=self._goal())
         if flags.tools is not None and spec.expect.artifacts and ARTIFACT_TOOL not in spec.ticks:
             hint = f"add {ARTIFACT_TOOL} to it"
             self._fault(f"the task promises artifacts, and this offers no {ARTIFACT_TOOL}", "--tools", hint)
@@ -320,6 +327,9 @@ class _Resolve:
         self._files |= files
         ids = [found[name].id for name in dict.fromkeys(filter(None, (first, *others)))]
         by_id = {model.id: model for model in found.values()}
+        if first and self._flags.goal is not None and (judge := fast_model(ids[0], self._settings.config_dir)):
+            by_id.setdefault(judge.id, judge)
+            self._judge = judge.id
         return (ids[0], tuple(ids[1:]), by_id) if first else ("", tuple(ids), by_id)
 
     def _model_where(self, task: Task | None, first: bool) -> str:
@@ -357,6 +367,19 @@ class _Resolve:
                 self._fault(f"expected auto | ask | deny, seen {shorten(decide)}", where)
             else:
                 yield name, Tick(_DECIDES[decide], self._hosts(name, task, decide), where)
+
+    def _goal(self) -> Goal | None:
+        condition, limit = self._flags.goal, self._flags.goal_limit
+        if condition is None:
+            if limit is not None:
+                self._fault("there is no goal", "--goal-limit", "add --goal CONDITION")
+            return None
+        if not condition.strip() or len(condition) > MAX_GOAL:
+            seen = f"{len(condition):,} characters" if condition.strip() else "nothing"
+            self._fault(f"expected a condition of at most {MAX_GOAL:,} characters, seen {seen}", "--goal")
+        if limit is not None and not 1 <= limit <= MAX_GOAL_LIMIT:
+            self._fault(f"expected 1 to {MAX_GOAL_LIMIT}, seen {limit}", "--goal-limit")
+        return Goal(condition.strip(), limit or GOAL_LIMIT, self._judge)
 
     def _lists(self, spec: RunSpec) -> RunSpec:
         """The spec with what the lists of tools say."""
@@ -506,6 +529,7 @@ def _flag_texts(flags: RunFlags) -> list[Fault]:
         ("-a", flags.approvals),
         ("--workspace", flags.workspace),
         *(("-i", value) for value in flags.inputs),
+        ("--goal", flags.goal),
         *(("--tools", value) for value in flags.tools or ()),
         *(("--allowed-tools", value) for value in flags.allowed_tools),
         *(("--disallowed-tools", value) for value in flags.disallowed_tools),

@@ -103,7 +103,7 @@ class Finish:
     def _take_text_as_output(self, schema: Mapping[str, object]) -> None:
         """An answer that is itself a fitting JSON value is the output."""
         try:
-            value = decode_json(_unfenced(self._recorder.state.final_text))
+            value = decode_json(unfenced(self._recorder.state.final_text))
         except msgspec.DecodeError:
             return
         if not problems(schema, value):
@@ -129,7 +129,7 @@ class Finish:
         return await self._run_check(Call(key, key.replace(".", "_"), "check", arguments))
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
     """The text without one Markdown code fence around it."""
     stripped = text.strip()
     if stripped.startswith("```") and stripped.endswith("```") and "\n" in stripped:

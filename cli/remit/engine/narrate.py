@@ -13,6 +13,7 @@ from remit.base.events import (
     Assistant,
     CompactBoundary,
     Event,
+    GoalUpdated,
     HookResponse,
     HostReached,
     Notice,
@@ -29,6 +30,7 @@ from remit.base.records import (
     CallExpanded,
     CallSettled,
     Compacted,
+    GoalJudged,
     HookRan,
     PlanSet,
     PromptEnded,
@@ -139,6 +141,18 @@ def tell_plan(plan: PlanSet) -> PlanUpdated:
 
 def tell_todos(set_: TodosSet) -> TodosUpdated:
     return TodosUpdated(todos=list(set_.todos))
+
+
+def tell_judged(judged: GoalJudged, condition: str) -> GoalUpdated:
+    return GoalUpdated(
+        kind="evaluation",
+        condition=condition,
+        evaluation=judged.number,
+        verdict=judged.verdict,
+        reason=judged.reason,
+        model=judged.model,
+        cost_usd=None if judged.cost is None else round(judged.cost.total(), 6),
+    )
 
 
 def tell_loaded(loaded: ToolsLoaded) -> Notice:

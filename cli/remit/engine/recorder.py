@@ -15,6 +15,7 @@ from remit.base.records import (
     CallExpanded,
     CallSettled,
     Compacted,
+    GoalJudged,
     HookRan,
     PlanSet,
     Pruned,
@@ -32,6 +33,7 @@ from remit.engine.narrate import (
     tell_artifact,
     tell_expanded,
     tell_hook,
+    tell_judged,
     tell_loaded,
     tell_plan,
     tell_reached,
@@ -122,6 +124,11 @@ class Recorder:
         """A command asked for a host."""
         self.record(reached, sync=False)
         self.emit(tell_reached(reached, call_id))
+
+    def judge(self, judged: GoalJudged, condition: str) -> None:
+        """A verdict on the goal of the run."""
+        self.record(judged)
+        self.emit(tell_judged(judged, condition))
 
     def load(self, loaded: ToolsLoaded) -> None:
         """Requests have more tools from here on."""

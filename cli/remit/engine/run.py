@@ -69,6 +69,8 @@ class Run:
         """Ends what has a life of its own beside the prompt."""
         self.opening: Callable[[], None] = lambda: None
         """What else is to be done when a prompt begins."""
+        self.goal: Callable[[], Awaitable[bool]] = _no_goal
+        """Whether the model is sent on for the goal of the run."""
         self._began = recorder.clock.monotonic()
         self._before = recorder.state.elapsed - recorder.state.began.elapsed
         self._task: asyncio.Task[None] | None = None
@@ -254,15 +256,15 @@ class Run:
             recorder.say(UserSaid(word.context, True, HOOK, joined=True))
 
     async def _goes_on(self) -> bool:
-        """The model is done: whether a hook has it go on all the same."""
+        """The model is done: whether a hook or its goal has it go on all the same."""
         hooks, state = self._dispatch.hooks, self._recorder.state
         if not hooks:
-            return False
+            return await self.goal()
         word = await hooks.on_stop(state.final_text, state.nags[STOP_HOOK] > 0)
         if word.stop is not None:
             raise hook_stop(word.stop)
         if word.decide != "deny":
-            return False
+            return await self.goal()
         if state.nags[STOP_HOOK] >= MAX_STOP_HOOKS:
             what = f"a hook had the model go on {MAX_STOP_HOOKS} times and still does: {word.message}"
             raise Refused(what, kind="hook_stopped")
@@ -370,6 +372,11 @@ class Run:
 
     def _ended(self, result: Result) -> PromptEnded:
         return PromptEnded(result.verdict, result.exit_code, result.resumable, msgspec.to_builtins(result))
+
+
+async def _no_goal() -> bool:
+    """There is none."""
+    return False
 
 
 async def _nothing() -> None:

@@ -28,6 +28,7 @@ from remit.base.records import (
     CallsPending,
     CallStarted,
     Compacted,
+    GoalJudged,
     HookRan,
     JobEnded,
     JobKind,
@@ -126,6 +127,8 @@ class State:
 
     loaded: tuple[str, ...] = ()
     """Tools that were left out of requests at first, in the order in which they came in."""
+    goal: GoalJudged | None = None
+    """The last verdict on the goal of this prompt."""
     wanted: frozenset[str] = frozenset()
     """Tools that were called or searched for, loaded or not."""
 
@@ -391,6 +394,12 @@ class State:
     def _(self, record: TodosSet) -> None:
         self.todos = record
 
+    @apply.register(GoalJudged)
+    def _(self, record: GoalJudged) -> None:
+        self.goal = record
+        self.elapsed += record.seconds
+        self._book(record)
+
     @apply.register(ToolsLoaded)
     def _(self, record: ToolsLoaded) -> None:
         self.loaded += record.tools
@@ -506,7 +515,7 @@ class State:
             return
         self.began = Before(self.turn, self.elapsed, self.api_seconds, self.usage)
         self.ledger.turns = self._agents_turns = 0
-        self.ended = self.pending = self.stop = self.output = None
+        self.ended = self.pending = self.stop = self.output = self.goal = None
         self.final_text, self.blocked, self._cut = "", "", False
         self.output_attempts = self.repeats = 0
         self.said, self.pictures = [], []
@@ -556,13 +565,13 @@ class State:
     def _forget_measure(self) -> None:
         self.measured = self.measured_at = 0
 
-    def _book(self, record: Answered | Compacted | Unanswered) -> None:
+    def _book(self, record: Answered | Compacted | GoalJudged | Unanswered) -> None:
         """Tokens and money, whatever the model was asked for."""
         self.api_seconds += record.seconds
         self.usage = self.usage + record.usage
         self._spend(record)
 
-    def _spend(self, record: Answered | Compacted | Unanswered | AgentAnswered) -> None:
+    def _spend(self, record: Answered | Compacted | GoalJudged | Unanswered | AgentAnswered) -> None:
         usage, cost = record.usage, record.cost
         self.ledger.answer(usage, None if cost is None else cost.total(), estimated=record.estimated)
         self.estimated = self.estimated or record.estimated

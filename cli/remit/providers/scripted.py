@@ -160,7 +160,8 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: Annotated[
         tuple[ScriptAgent, ...],
         msgspec.Meta(
-            description="Answers to agents that the run sends, instead of `turns`: the first entry that fits counts."
+            description="Answers to agents that the run sends, and to the model that judges its goal and whose first "
+            "message holds the transcript, instead of `turns`: the first entry that fits counts.",
         ),
     ] = ()
 

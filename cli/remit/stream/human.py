@@ -25,6 +25,7 @@ from remit.base.events import (
     ControlRequest,
     ControlResponse,
     Event,
+    GoalUpdated,
     HookResponse,
     HookStarted,
     HostReached,
@@ -96,6 +97,7 @@ class Human:
             CompactBoundary: self._compacted,
             HookStarted: _nothing,
             HookResponse: self._hook,
+            GoalUpdated: self._goal,
             HostReached: self._reached,
             ArtifactPublished: self._artifact,
             PlanUpdated: self._plan,
@@ -213,6 +215,10 @@ class Human:
         what = "old results were removed" if facts.get("done") == "pruned" else "earlier turns were summed up"
         before, after = facts.get("pre_tokens", 0), facts.get("post_tokens", 0)
         yield self._style("faint", _line(f"  {what}: about {before:,} tokens became {after:,}"))
+
+    def _goal(self, event: GoalUpdated) -> Iterator[str]:
+        if event.kind == "evaluation":
+            yield self._style("faint", _line(f"  goal {event.verdict.replace('_', ' ')}: {event.reason}"))
 
     def _reached(self, event: HostReached) -> Iterator[str]:
         place = f"{event.host}:{event.port}"

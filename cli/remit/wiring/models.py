@@ -32,6 +32,22 @@ def open_models(spec: RunSpec, config_dir: str, environ: Mapping[str, str], guar
     return models
 
 
+def open_evaluators(
+    spec: RunSpec, models: list[Model], config_dir: str, environ: Mapping[str, str], guard: KeyGuard
+) -> list[Model]:
+    """The models that judge the goal of the run, in the order in which they are asked; none where it has no goal.
+
+    Raises PreflightFault."""
+    if spec.goal is None:
+        return []
+    if spec.goal.model in ("", spec.model):
+        return models[:1]
+    evaluator = _opened(spec.goal.model, spec, config_dir, environ, guard)
+    if spec.limits.usd is not None:
+        _hold_price(evaluator)
+    return [evaluator, models[0]]
+
+
 def _opened(name: str, spec: RunSpec, config_dir: str, environ: Mapping[str, str], guard: KeyGuard) -> Model:
     here = current_directory()
     known = spec.models[name]

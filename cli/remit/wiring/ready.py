@@ -32,6 +32,7 @@ from remit.config.settings import Settings
 from remit.engine.dispatch import Dispatch, Gate
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
+from remit.engine.goal import Evaluator
 from remit.engine.jobs import Jobs
 from remit.engine.models import Model
 from remit.engine.narrate import untold
@@ -54,7 +55,7 @@ from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.hooks import add_hooks, hold_hooks
-from remit.wiring.models import batch_bytes, effort_notices, open_models
+from remit.wiring.models import batch_bytes, effort_notices, open_evaluators, open_models
 from remit.wiring.offer import (
     OUTPUT_TOOL,
     Offer,
@@ -291,6 +292,8 @@ class Parts(msgspec.Struct, frozen=True):
     confined: Confined = Confined(None, {"sandbox": "unused: this run starts no commands"})
     unrecorded: list[Model] = []
     """Those that agents ask, whose answers are no part of a recording."""
+    evaluators: list[Model] = []
+    """Those that judge the goal of the run; none: the first of its own, as where its answers are recorded or played."""
 
     @property
     def provider(self) -> Provider:
@@ -319,6 +322,7 @@ def _preflight(
     has_plan = has_plan or (mode or spec.mode) == PLAN
     offer = offer_tools(spec, offered_by, approvals, client=ports.client, has_plan=has_plan, tools=ports.tools)
     root = Root(spec.workspace)
+    evaluators = [] if record is not None else open_evaluators(spec, models, settings.config_dir, ports.environ, guard)
     course, unrecorded = Course(), models
     if record is not None:
         from remit.wiring.recorded import recorded
@@ -329,7 +333,9 @@ def _preflight(
     sweep_leavings(settings.state_dir)
     leavings = Leavings(settings.state_dir)
     confined = confine(spec, settings, policy, offer, leavings)
-    return Parts(policy, approvals, offer, models, guard, world, root, course, leavings, confined, unrecorded)
+    return Parts(
+        policy, approvals, offer, models, guard, world, root, course, leavings, confined, unrecorded, evaluators
+    )
 
 
 def _ready(
@@ -417,7 +423,8 @@ def _ready(
     told = [Notice(kind="run_directory", text=text) for text in notices]
     told += parts.confined.notices()
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
-    providers = [model.provider for model in parts.models]
+    evaluators = parts.evaluators or parts.models[:1]
+    providers = list(dict.fromkeys(model.provider for model in (*parts.models, *evaluators)))
     run = Run(
         course.timed(spec),
         providers,
@@ -431,6 +438,9 @@ def _ready(
         course.verified,
     )
     jobs = None
+    judge = Evaluator(spec.goal, evaluators, recorder) if spec.goal is not None else None
+    if judge is not None:
+        run.goal = judge.goes_on
     if "task" in parts.offer.tools or (ports.client and has_background(parts.offer.tools, spec)) or state.jobs:
         from remit.wiring.agents import Basis, Delegation
 
@@ -454,6 +464,8 @@ def _ready(
             room=room,
         )
         jobs = Delegation(basis).jobs
+        if judge is not None:
+            judge.busy = jobs.active
     course.attach(run, recorder)
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
     closers += [parts.leavings.close, parts.confined.close, hands.close]

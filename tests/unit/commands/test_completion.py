@@ -56,7 +56,7 @@ def test_the_known_words() -> None:
     assert {"run", "task", "task.5", "approvals"} <= set(words.pages)
 
 
-FREE = {"KEY=VALUE", "N", "S", "X", "SIZE", "PROMPT", "UUID"}
+FREE = {"KEY=VALUE", "N", "S", "X", "SIZE", "PROMPT", "UUID", "TEXT"}
 
 
 def test_every_value_has_a_kind_or_is_known_to_be_free() -> None:
