@@ -203,7 +203,13 @@ def test_every_tool_keeps_to_the_kinds_that_rules_may_select(tmp_path: Path) -> 
         "pattern": "a",
         "patchText": "*** Begin Patch\n*** Delete File: a.csv\n*** End Patch",
     }
-    extra = {"update_plan": {"steps": [{"step": "x"}]}, "propose_memory": {"text": "x", "reason": "y", "tags": []}}
+    extra: dict[str, dict[str, object]] = {
+        "update_plan": {"steps": [{"step": "x"}]},
+        "propose_memory": {"text": "x", "reason": "y", "tags": []},
+        "plan": {"action": "read"},
+        "task": {"description": "x", "prompt": "y"},
+        "task_control": {"action": "list"},
+    }
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with Root(str(tmp_path)) as root:
         for name, tool in all_tools().items():
