@@ -26,7 +26,7 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
     return turn(calls=[{"tool": tool, "arguments": arguments}])
 
 
-@pytest.mark.parametrize("number", range(2, RECORDS, 2))
+@pytest.mark.parametrize("number", range(2, RECORDS, 3))
 def test_a_run_that_died_while_its_agent_worked_ends(tmp_path: Path, number: int) -> None:
     home = Home(tmp_path)
     home.write("a.txt", "hello\n")

@@ -280,6 +280,18 @@ def test_no_more_agents_than_set_work_at_once(home: Home) -> None:
     assert order.count("end") == 4
 
 
+def test_eight_agents_take_little_longer_than_one(home: Home) -> None:
+    ran = play(
+        home,
+        {"calls": [task(f"AGENT {number}") for number in range(8)]},
+        DONE,
+        agents=[agent("AGENT", {"text": "a", "delay": 1.0})],
+    )
+    assert ran.code == 0
+    # One after the other they would take eight seconds; the bench holds them to far less.
+    assert 1.0 <= ran.result["duration_ms"] / 1000 < 5.0
+
+
 def test_on_deny_fail_ends_the_run_for_a_refusal_of_an_agent(home: Home) -> None:
     write = {"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}
     ran = play(
