@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from remit.base.claude_names import their_name
+
 
 class Shown(msgspec.Struct, frozen=True):
     """content: of the tool_result block. result: `tool_use_result`. failed: whether it is an error."""
@@ -46,7 +48,7 @@ def show_result(known: Known, content: Any, envelope: Any, cwd: str) -> Shown:
 def _failure(known: Known, error: Mapping[str, Any]) -> Shown:
     code, message = error.get("code", ""), str(error.get("message", ""))
     if code == "unknown_tool":
-        message = f"<tool_use_error>Error: No such tool available: {known.tool}. {message}</tool_use_error>"
+        message = f"<tool_use_error>Error: No such tool available: {their_name(known.tool)}. {message}</tool_use_error>"
     elif code in INPUT_CODES:
         message = f"<tool_use_error>InputValidationError: {message}</tool_use_error>"
     elif code == "schema_mismatch":

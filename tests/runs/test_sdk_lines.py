@@ -1,0 +1,246 @@
+"""`remit-sdk` line by line: what it is started with, what it is sent, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fakes.cli import Home
+from fakes.driving import Driven
+from fakes.sdk import STREAM, run, sdk
+
+DONE = {"text": "Done."}
+WRITE = {"calls": [{"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}]}
+UUID = "11111111-2222-4333-8444-555555555555"
+
+
+def names(session: Driven) -> list[str]:
+    return [str(line.get("subtype", line["type"])) for line in session.seen]
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (("--nope",), "error: unknown option '--nope'"),
+        (
+            ("--output-format", "xml"),
+            "error: option '--output-format <format>' argument 'xml' is invalid. "
+            "Allowed choices are text, json, stream-json.",
+        ),
+        (("--max-turns", "zero"), "error: option '--max-turns <turns>' argument 'zero' is invalid. must be a number"),
+        ((), "Error: Input must be provided either through stdin or as a prompt argument when using --print"),
+        (
+            ("--output-format=stream-json", "x"),
+            "Error: When using --print, --output-format=stream-json requires --verbose",
+        ),
+        (
+            ("--input-format=stream-json",),
+            "Error: --input-format=stream-json requires output-format=stream-json.",
+        ),
+        (
+            ("--include-partial-messages", "x"),
+            "Error: --include-partial-messages requires --print and --output-format=stream-json.",
+        ),
+        (("--json-schema", "{", "x"), "Error: --json-schema is not valid JSON:"),
+        (("--session-id", "7", "x"), "Error: Invalid session ID. Must be a valid UUID."),
+        (
+            ("--resume", UUID, "--session-id", UUID, "x"),
+            "Error: --session-id with --continue or --resume also needs --fork-session.",
+        ),
+        (("--mcp-config", "nowhere.json", "x"), "Error: Invalid MCP configuration:"),
+        (("--settings", "nowhere.json", "x"), "Error: Settings file not found: nowhere.json"),
+        (("--permission-prompt-tool", "mcp__s__t", "x"), "Error: MCP tool mcp__s__t"),
+        (("--session-mirror", "x"), "Error: --session-mirror is not supported"),
+    ],
+)
+def test_bad_command_lines(home: Home, args: tuple[str, ...], what: str) -> None:
+    ran = run(home, *args)
+    assert (ran.code, ran.stdout) == (1, b"")
+    assert ran.stderr.startswith(what)
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--model", True), ("--model=", False)])
+def test_flags_are_taken_in_one_word_and_in_two(home: Home, flag: str, value: bool) -> None:
+    script = home.script(DONE)
+    args = (flag, script) if value else (f"{flag}{script}",)
+    assert run(home, *args, "--setting-sources=", "go").stdout == b"Done.\n"
+
+
+def test_the_environment_names_the_model_and_stdin_is_the_prompt(home: Home) -> None:
+    ran = run(home, stdin=b"go", environ={"ANTHROPIC_MODEL": home.script(DONE)})
+    assert (ran.code, ran.stdout) == (0, b"Done.\n")
+
+
+def test_json_is_the_result_and_with_verbose_all_lines(home: Home) -> None:
+    script = home.script(DONE)
+    alone = json.loads(run(home, "--model", script, "--output-format", "json", "go").stdout)
+    assert (alone["type"], alone["result"]) == ("result", "Done.")
+    lines = json.loads(run(home, "--model", script, "--output-format", "json", "--verbose", "go").stdout)
+    assert [line["type"] for line in lines] == ["system", "assistant", "result"]
+
+
+def test_a_failure_is_printed_and_ends_with_1(home: Home) -> None:
+    script = home.script({"error": {"kind": "bad_request", "message": "bad thing"}})
+    ran = run(home, "--model", script, "go")
+    assert ran.code == 1 and ran.stdout.startswith(b"API Error: ") and b"bad thing" in ran.stdout
+
+
+def test_an_unknown_session_is_told_on_both_channels(home: Home) -> None:
+    ran = run(home, *STREAM, "--model", home.script(DONE), f"--resume={UUID}", "go")
+    assert ran.code == 1 and ran.stderr == f"No conversation found with session ID: {UUID}\n"
+    [line] = ran.events
+    assert (line["type"], line["subtype"], line["num_turns"]) == ("result", "error_during_execution", 0)
+
+
+def test_a_session_id_is_used_once(home: Home) -> None:
+    script = home.script(DONE)
+    ran = run(home, *STREAM, "--model", script, "--session-id", UUID, "go")
+    assert {line["session_id"] for line in ran.events} == {UUID}
+    again = run(home, "--model", script, "--session-id", UUID, "go")
+    assert again.stderr == f"Error: Session ID {UUID} is already in use.\n"
+
+
+def test_nothing_said_is_nothing_told(home: Home) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        assert session.end() == 0
+    assert not session.seen
+
+
+def test_each_message_has_an_init_a_result_and_a_life(home: Home) -> None:
+    with sdk(home, "--model", home.script({"text": "one"}, {"text": "two"}), "--replay-user-messages") as session:
+        session.say("first", uuid="u-1")
+        first = session.until("result")
+        session.say("second")
+        second = session.until("result")
+        assert session.end() == 0
+    assert (first["result_index"], second["result_index"]) == (0, 1)
+    assert first["user_message_uuids"] == ["u-1"]
+    lives = [line["state"] for line in session.seen if line["type"] == "command_lifecycle"]
+    assert lives == ["queued", "started", "completed"]
+    replayed = [line["message"]["content"] for line in session.seen if line.get("isReplay")]
+    assert replayed == ["first", "second"]
+    assert names(session).count("init") == 2
+
+
+def test_a_failed_prompt_and_a_good_one_end_as_the_last_did(home: Home) -> None:
+    bad = {"error": {"kind": "bad_request", "message": "no"}}
+    for turns, code in (((bad, DONE), 0), ((DONE, bad), 1)):
+        with sdk(home, "--model", home.script(*turns)) as session:
+            session.say("one")
+            session.until("result")
+            session.say("two")
+            session.until("result")
+            assert session.end() == code
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (b"{bad\n", "Error parsing streaming input line (type=unknown, 4 chars): SyntaxError"),
+        (b'{"type":"user"}\n', "Error: Expected message role 'user'"),
+    ],
+)
+def test_a_line_that_makes_no_sense_ends_it(home: Home, line: bytes, what: str) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.say("go")
+        session.until("result")
+        session.send(line)
+        assert session.end() == 1
+        assert session.process.stderr is not None
+        assert what in session.process.stderr.read().decode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\r\n",
+        {"type": "keep_alive"},
+        {"type": "control_response", "response": {"subtype": "success", "request_id": "nobody", "response": {}}},
+        {"type": "from_the_future"},
+    ],
+)
+def test_lines_that_ask_for_nothing_are_passed_over(home: Home, line: Any) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.send(line)
+        session.say("go")
+        assert session.until("result")["result"] == "Done."
+        assert session.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "code"),
+    [
+        ({"subtype": "make_coffee"}, "Unsupported control request subtype: make_coffee", None),
+        ({"subtype": "rewind_files"}, "File rewinding is not enabled.", None),
+        ({"subtype": "mcp_reconnect", "serverName": "x"}, "Server not found: x", None),
+        ({"subtype": "set_permission_mode", "mode": "odd"}, "Invalid permission mode", "invalid_mode"),
+        ({"subtype": "set_permission_mode", "mode": "bypassPermissions"}, "Cannot set", "bypass_not_launched"),
+        ({"subtype": "initialize", "hooks": {"Stop": [{}]}}, "hooks.Stop: an entry needs hookCallbackIds", None),
+        ({"subtype": "initialize", "jsonSchema": 3}, "jsonSchema: ", None),
+    ],
+)
+def test_control_requests_that_are_refused(home: Home, request_: dict[str, Any], error: str, code: str | None) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.ask(request_.pop("subtype"), **request_)
+        response = session.until("control_response")["response"]
+        assert session.end() == 0
+    assert response["subtype"] == "error" and response["error"].startswith(error)
+    assert response.get("error_code") == code
+
+
+def test_states_are_told_to_those_who_read_them(home: Home) -> None:
+    environ = {"CLAUDE_CODE_SDK_READS_SESSION_STATE": "1"}
+    with sdk(home, "--model", home.script(DONE), environ=environ) as session:
+        session.say("go")
+        assert session.end() == 0
+    states = [line["state"] for line in session.seen if line.get("subtype") == "session_state_changed"]
+    assert states == ["running", "idle"]
+    assert names(session)[0] == "session_state_changed" and names(session)[-1] == "session_state_changed"
+
+
+def test_a_call_that_nobody_allowed_is_refused_and_told(home: Home) -> None:
+    ran = run(home, *STREAM, "--model", home.script(WRITE, DONE), "go")
+    assert ran.code == 0
+    denied = next(line for line in ran.events if line.get("subtype") == "permission_denied")
+    assert denied["tool_name"] == "Write"
+    assert ran.result["permission_denials"][0]["tool_name"] == "Write"
+
+
+def test_tools_that_are_not_there_are_told_and_no_error(home: Home) -> None:
+    args = ("--allowedTools", "NotebookEdit,Write(a.txt)", "--tools", "Read,Write,NotebookEdit")
+    ran = run(home, "go", *STREAM, "--model", home.script(WRITE, DONE), *args)
+    assert ran.code == 0 and "NotebookEdit" in ran.stderr
+    assert (home.work / "a.txt").read_text() == "A"
+    assert {"Read", "Write"} <= set(ran.events[0]["tools"]) and "Bash" not in ran.events[0]["tools"]
+
+
+def test_a_tool_that_is_disallowed_is_not_there(home: Home) -> None:
+    ran = run(home, "go", *STREAM, "--model", home.script(WRITE, DONE), "--disallowed-tools", "Write")
+    refused = next(line for line in ran.events if line["type"] == "user")["message"]["content"][0]
+    assert refused["content"].startswith("<tool_use_error>Error: No such tool available: Write")
+    assert ran.result["permission_denials"] == []
+
+
+def test_servers_that_are_not_connected_to_are_shown_as_failed(home: Home) -> None:
+    config = json.dumps({"mcpServers": {"far": {"type": "http", "url": "http://127.0.0.1:1"}}})
+    ran = run(home, *STREAM, "--model", home.script(DONE), "--mcp-config", config, "go")
+    assert ran.events[0]["mcp_servers"] == [{"name": "far", "status": "failed", "source": "config"}]
+
+
+def test_another_model_on_the_way(home: Home) -> None:
+    other = home.script({"text": "unused"}, {"text": "other"}, name="other.yaml")
+    with sdk(home, "--model", home.script({"text": "one"})) as session:
+        session.say("go")
+        session.until("result")
+        session.ask("set_model", model=other)
+        assert session.until("control_response")["response"]["response"] == {"model": other}
+        session.say("go")
+        assert session.until("result")["result"] == "other"
+        assert session.end() == 0
+
+
+def test_help_and_version(home: Home) -> None:
+    assert b"--permission-mode" in run(home, "--help").stdout
+    assert run(home, "--version").stdout.startswith(b"2.")
