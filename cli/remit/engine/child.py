@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from remit.base.errors import RemitError
-from remit.base.events import Assistant, Event, Init, Result, TaskProgress, User
+from remit.base.events import Assistant, Event, Init, Result, Status, StreamEvent, TaskProgress, User
 from remit.base.messages import Usage
 from remit.base.ports import Journal
 from remit.base.records import (
@@ -61,14 +61,14 @@ class ChildLedger(Ledger):
 
 class ChildEmitter(Emitter):
     """Events of an agent, marked as its own, in the stream of the run. What only a run of its own has, a first and a
-    last line, is not told."""
+    last line, and what is told of an answer while it comes are left out."""
 
     def __init__(self, whole: Recorder, errand: Errand) -> None:
         self._recorder = whole
         self._errand = errand
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, Init):
+        if isinstance(event, Init | Status | StreamEvent):
             return
         event.agent_id = self._errand.task_id
         if isinstance(event, Assistant | User):

@@ -12,6 +12,7 @@ from remit.base.claude_names import their_name
 from remit.base.events import (
     ApiRetry,
     Assistant,
+    BackgroundTasks,
     CompactBoundary,
     ControlCancel,
     ControlRequest,
@@ -25,6 +26,10 @@ from remit.base.events import (
     SessionState,
     Status,
     StreamEvent,
+    TaskNotification,
+    TaskProgress,
+    TaskStarted,
+    TaskUpdated,
     User,
 )
 from remit.base.ports import Names
@@ -70,7 +75,7 @@ class ClaudeStream:
         self._cwd = ""
         self._session_id = ""
         self._prompt = Prompt()
-        self._calls: dict[str, Known] = {}
+        self._calls: dict[tuple[str, str], Known] = {}
         self._all: list[Line] = []
 
     def on_event(self, event: Event, line: bytes) -> None:
@@ -111,7 +116,8 @@ class ClaudeStream:
             self._writer.write_line(encode_plain(self._all if self._looks.verbose else line))
             self._all = []
         self._prompt = Prompt()
-        self._calls.clear()
+        # Agents in the background go on with theirs.
+        self._calls = {key: known for key, known in self._calls.items() if key[0]}
 
     # -- event by event ------------------------------------------------------------------------
 
@@ -156,9 +162,10 @@ class ClaudeStream:
     @_lines.register(Assistant)
     def _(self, event: Assistant) -> Iterator[Line]:
         for number, block in enumerate(event.message["content"]):
-            self._prompt.tools = block["type"] == "tool_use"
-            self._prompt.text = block["text"] if block["type"] == "text" else self._prompt.text
-            message = {**event.message, "content": [self._block(block)], "context_management": None}
+            if not event.agent_id:
+                self._prompt.tools = block["type"] == "tool_use"
+                self._prompt.text = block["text"] if block["type"] == "text" else self._prompt.text
+            message = {**event.message, "content": [self._block(block, event)], "context_management": None}
             yield {
                 "type": "assistant",
                 "message": message,
@@ -166,19 +173,21 @@ class ClaudeStream:
                 "session_id": event.session_id,
                 "uuid": event.uuid if number == 0 else self._new_uuid(),
                 "timestamp": event.timestamp,
+                **_agent(event),
             }
 
-    def _block(self, block: Line) -> Line:
+    def _block(self, block: Line, event: Assistant) -> Line:
         if block["type"] != "tool_use":
             return block
         tool, given = block["name"], block["input"]
         known = Known(tool, self._names.shown(tool, given))
-        self._calls[block["id"]] = known
+        self._calls[_key(event, block["id"])] = known
         return {**block, "name": self._names.tool(tool), "input": known.arguments}
 
     @_lines.register(User)
     def _(self, event: User) -> Iterator[Line]:
-        self._prompt.users += 1
+        ours = not event.agent_id
+        self._prompt.users += ours
         line: Line = {
             "type": "user",
             "message": event.message,
@@ -186,16 +195,19 @@ class ClaudeStream:
             "session_id": event.session_id,
             "uuid": event.uuid,
             "timestamp": event.timestamp,
+            **_agent(event),
         }
-        if event.isSynthetic:
-            yield {**line, "isSynthetic": True}
-            return
         block = event.message["content"][0]
-        known = self._calls.get(block["tool_use_id"], Known("", {}))
+        if event.isSynthetic or block["type"] != "tool_result":
+            # What an agent is asked for is no word of the harness.
+            yield {**line, "isSynthetic": True} if event.isSynthetic else line
+            return
+        known = self._calls.get(_key(event, block["tool_use_id"]), Known("", {}))
         shown = show_result(known, block["content"], event.tool_use_result, self._cwd)
         told = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": shown.content}
-        self._prompt.outputs += shown.failed and known.tool == "structured_output"
-        self._prompt.tools = True
+        if ours:
+            self._prompt.outputs += shown.failed and known.tool == "structured_output"
+            self._prompt.tools = True
         if shown.failed:
             told["is_error"] = True
         elif known.tool == "shell":
@@ -261,6 +273,14 @@ class ClaudeStream:
         del line["session_id"], line["uuid"]
         yield line
 
+    @_lines.register(TaskStarted)
+    @_lines.register(TaskProgress)
+    @_lines.register(TaskUpdated)
+    @_lines.register(TaskNotification)
+    @_lines.register(BackgroundTasks)
+    def _(self, event: Event) -> Iterator[Line]:
+        yield _plain(event)
+
     @_lines.register(ApiRetry)
     @_lines.register(ModelFallback)
     @_lines.register(CompactBoundary)
@@ -314,6 +334,19 @@ class ClaudeStream:
 def _listed(tool: str) -> str:
     """In the list of tools the one that starts subagents goes by its older name."""
     return "Task" if tool == "task" else their_name(tool)
+
+
+def _agent(event: Assistant | User) -> Line:
+    """Which agent a line is of, where it is not the main one."""
+    if not event.agent_id:
+        return {}
+    kind, description = event.subagent_type, event.task_description
+    return {"agent_id": event.agent_id, "subagent_type": kind, "task_description": description}
+
+
+def _key(event: Assistant | User, call_id: str) -> tuple[str, str]:
+    """Agents may name their calls alike."""
+    return event.agent_id or "", call_id
 
 
 def _plain(event: Event) -> Line:

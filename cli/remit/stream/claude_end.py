@@ -109,6 +109,8 @@ def result_line(event: Result, prompt: Prompt, end: End) -> dict[str, Any]:
         line["structured_output"] = event.structured_output
     if end.category:
         line |= {"api_error_status": None, "api_error_type": end.category}
+    if event.origin:
+        line["origin"] = event.origin
     if event.user_message_uuids:
         line |= {"user_message_uuid": event.user_message_uuids[-1], "user_message_uuids": event.user_message_uuids}
     return line

@@ -1,0 +1,40 @@
+"""Agents and work in the background as clients of `remit-sdk` see them."""
+
+from __future__ import annotations
+
+import json
+
+from fakes.cli import Home
+from fakes.sdk import run
+
+
+def test_agents_are_told_under_their_calls_and_their_results_begin_turns(home: Home) -> None:
+    home.write("a.txt", "hello\n")
+    read = {"calls": [{"tool": "file_read", "arguments": {"filePath": "a.txt"}}]}
+    waited = {"tool": "task", "arguments": {"description": "read it", "prompt": "FIRST"}}
+    alone = {"tool": "task", "arguments": {"description": "read on", "prompt": "SECOND", "background": True}}
+    model = home.script(
+        {"calls": [waited, alone]},
+        {"text": "I go on."},
+        {"text": "That was it."},
+        agents=[
+            {"when": "FIRST", "turns": [read, {"text": "hello"}]},
+            {"when": "SECOND", "turns": [{"text": "more", "delay": 1.0}]},
+        ],
+    )
+    message = {"type": "user", "message": {"role": "user", "content": "go"}}
+    formats = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
+    args = ("--model", model, "--permission-mode", "bypassPermissions")
+    ran = run(home, *formats, *args, stdin=json.dumps(message).encode() + b"\n", environ={"IS_SANDBOX": "1"})
+    assert ran.code == 0, ran.stderr
+    own = [event for event in ran.events if event.get("agent_id") == "read-it"]
+    assert [event["type"] for event in own] == ["user", "assistant", "user", "assistant"]
+    assert {event["parent_tool_use_id"] for event in own} == {"call_1_1"}
+    assert own[1]["message"]["content"][0]["name"] == "Read"
+    first, second = (event for event in ran.events if event["type"] == "result")
+    assert "origin" not in first
+    # The lines of agents are no turns of the main one.
+    assert (first["result"], first["num_turns"]) == ("I go on.", 3)
+    assert (second["result"], second["origin"]) == ("That was it.", {"kind": "task-notification"})
+    kinds = {event.get("subtype") for event in ran.events}
+    assert {"task_started", "task_progress", "task_updated", "task_notification", "background_tasks_changed"} <= kinds
