@@ -12,7 +12,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='run resume replay task policy runs memory tools prompt models auth doctor events completion man' flags='-V --version -h --help'
         ;;
     'run')
-        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format --include-partial-messages -i --input --prompt-file --stdin -n --no-stdin --tools --goal --goal-limit --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet -v --verbose --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
+        children='' flags='-t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format --include-partial-messages -i --input --prompt-file --stdin -n --no-stdin --tools --goal --goal-limit --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --no-rtk -c --continue --resume --fork --fork-session --implement --clear --session-id --ephemeral -q --quiet -v --verbose --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
         ;;
     'resume')
         children='' flags='-a --approvals -m --model --output-format --reload -q --quiet -v --verbose --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes -h --help'
@@ -63,10 +63,10 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='-h --help'
         ;;
     'tools')
-        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'prompt')
-        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'models')
         children='' flags='--json --provider -h --help'
@@ -101,7 +101,7 @@ _remit_command() { # COMMAND: its $children and $flags
 _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     kind=
     case "$1:$2" in
-    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--hooks' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals' | 'prompt:-t' | 'prompt:--task' | 'prompt:-p' | 'prompt:--policy' | 'prompt:-a' | 'prompt:--approvals')
+    'run:-t' | 'run:--task' | 'run:-p' | 'run:--policy' | 'run:-a' | 'run:--approvals' | 'run:--image' | 'run:--prompt-file' | 'run:--system-prompt-file' | 'run:--hooks' | 'run:--record' | 'resume:-a' | 'resume:--approvals' | 'policy explain:-t' | 'policy explain:--task' | 'policy explain:-p' | 'policy explain:--policy' | 'policy explain:-a' | 'policy explain:--approvals' | 'tools:-t' | 'tools:--task' | 'tools:-p' | 'tools:--policy' | 'tools:-a' | 'tools:--approvals' | 'prompt:-t' | 'prompt:--task' | 'prompt:-p' | 'prompt:--policy' | 'prompt:-a' | 'prompt:--approvals' | 'prompt:--system-prompt-file')
         kind='file'
         ;;
     'run:-o' | 'run:--out' | 'run:-C' | 'run:--workspace' | 'replay:-o' | 'replay:--out' | 'replay:-C' | 'replay:--workspace' | 'policy explain:-C' | 'policy explain:--workspace' | 'tools:-C' | 'tools:--workspace' | 'prompt:-C' | 'prompt:--workspace')
@@ -119,7 +119,7 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:--input-format')
         kind='= text stream-json'
         ;;
-    'run:-i' | 'run:--input' | 'run:--goal' | 'run:--goal-limit' | 'run:--session-id' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number')
+    'run:-i' | 'run:--input' | 'run:--goal' | 'run:--goal-limit' | 'run:--system-prompt-profile' | 'run:--system-prompt' | 'run:--append-system-prompt' | 'run:--session-id' | 'run:--max-turns' | 'run:--max-seconds' | 'run:--max-tokens' | 'run:--max-usd' | 'run:--max-calls' | 'run:--max-network-requests' | 'run:--max-artifact-bytes' | 'run:--max-artifacts-total-bytes' | 'resume:--max-turns' | 'resume:--max-seconds' | 'resume:--max-tokens' | 'resume:--max-usd' | 'resume:--max-calls' | 'resume:--max-network-requests' | 'resume:--max-artifact-bytes' | 'resume:--max-artifacts-total-bytes' | 'runs list:-n' | 'runs list:--number' | 'tools:--system-prompt-profile' | 'prompt:--system-prompt-profile' | 'prompt:--system-prompt' | 'prompt:--append-system-prompt')
         kind='any'
         ;;
     'run:--tools' | 'policy explain:--tools' | 'tools:--tools' | 'prompt:--tools')

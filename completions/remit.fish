@@ -4,7 +4,7 @@
 function __remit_valued # COMMAND: its flags that take a value
     switch "$argv"
         case 'run'
-            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --goal --goal-limit --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
+            printf '%s\n' -t --task -p --policy -a --approvals -o --out -m --model --fallback-model --effort --image --output-format --input-format -i --input --prompt-file --tools --goal --goal-limit --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --hooks --on-ask --on-deny --mode --permission-mode --example --record --resume --implement --session-id --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'resume'
             printf '%s\n' -a --approvals -m --model --output-format --max-turns --max-seconds --max-tokens --max-usd --max-calls --max-network-requests --max-artifact-bytes --max-artifacts-total-bytes
         case 'replay'
@@ -16,9 +16,9 @@ function __remit_valued # COMMAND: its flags that take a value
         case 'runs list'
             printf '%s\n' -n --number
         case 'tools'
-            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
         case 'prompt'
-            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
         case 'models'
             printf '%s\n' --provider
     end
@@ -132,6 +132,10 @@ complete -c remit -n '__remit_in run' -s n -l no-stdin -d 'Read stdin to its end
 complete -c remit -n '__remit_in run' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
 complete -c remit -n '__remit_in run' -l goal -x -d 'What has to be true: a model judges, and the run goes on till then.'
 complete -c remit -n '__remit_in run' -l goal-limit -x -d 'How often it goes on for the goal. Default 16.'
+complete -c remit -n '__remit_in run' -l system-prompt-profile -x -d 'Name of a profile in the settings\' system-prompts/.'
+complete -c remit -n '__remit_in run' -l system-prompt -x -d 'Words in place of remit\'s own system prompt.'
+complete -c remit -n '__remit_in run' -l system-prompt-file -r -F -d 'A file of such words.'
+complete -c remit -n '__remit_in run' -l append-system-prompt -x -d 'Words after the system prompt.'
 complete -c remit -n '__remit_in run' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
 complete -c remit -n '__remit_in run' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
 complete -c remit -n '__remit_in run' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
@@ -240,6 +244,7 @@ complete -c remit -n '__remit_in tools' -s m -l model -x -a '(__remit_models)' -
 complete -c remit -n '__remit_in tools' -s p -l policy -r -F -d 'Rule file; may be given several times.'
 complete -c remit -n '__remit_in tools' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
 complete -c remit -n '__remit_in tools' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in tools' -l system-prompt-profile -x -d 'Name of a profile in the settings\' system-prompts/.'
 complete -c remit -n '__remit_in tools' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
 complete -c remit -n '__remit_in tools' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
 complete -c remit -n '__remit_in tools' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'
@@ -253,6 +258,10 @@ complete -c remit -n '__remit_in prompt' -s m -l model -x -a '(__remit_models)' 
 complete -c remit -n '__remit_in prompt' -s p -l policy -r -F -d 'Rule file; may be given several times.'
 complete -c remit -n '__remit_in prompt' -s a -l approvals -r -F -d 'Answers to what the rules ask.'
 complete -c remit -n '__remit_in prompt' -l tools -x -a '(__remit_tools)' -d 'The tools to offer, instead of the task\'s.'
+complete -c remit -n '__remit_in prompt' -l system-prompt-profile -x -d 'Name of a profile in the settings\' system-prompts/.'
+complete -c remit -n '__remit_in prompt' -l system-prompt -x -d 'Words in place of remit\'s own system prompt.'
+complete -c remit -n '__remit_in prompt' -l system-prompt-file -r -F -d 'A file of such words.'
+complete -c remit -n '__remit_in prompt' -l append-system-prompt -x -d 'Words after the system prompt.'
 complete -c remit -n '__remit_in prompt' -l allowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Of the ticked tools only these, in every request.'
 complete -c remit -n '__remit_in prompt' -l disallowed-tools -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact' -d 'Tools that are off, ticked or not.'
 complete -c remit -n '__remit_in prompt' -l allow -x -a '(__remit_rules)' -d 'Such as fetch_url:host=example.org.'

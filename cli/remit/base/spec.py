@@ -145,6 +145,26 @@ class Goal(msgspec.Struct, frozen=True):
     model: str = ""
 
 
+Loading = Literal["eager", "lazy", "disabled"]
+"""Of a tool: in every request, in requests once it is needed, or in none."""
+
+
+class ProfileTools(msgspec.Struct, frozen=True):
+    """How a system prompt profile has tools loaded: one by its name, else by its toolset, else by default, where
+    `inherit` leaves it as it would be without the profile. where: the profile's file."""
+
+    name: str
+    where: str
+    default: Literal["inherit", "eager", "lazy", "disabled"] = "inherit"
+    groups: dict[str, Loading] = {}
+    overrides: dict[str, Loading] = {}
+
+    def loading(self, tool: str, toolset: str) -> Loading | None:
+        """None: as without the profile."""
+        found = self.overrides.get(tool) or self.groups.get(toolset)
+        return found or (None if self.default == "inherit" else self.default)
+
+
 class Disabled(msgspec.Struct, frozen=True):
     """Why the user keeps a tool from a run. where: the setting's `file:line`, or the flag."""
 
@@ -221,6 +241,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[ImageBlock, ...] = ()
     command: dict[str, Any] = {}
     goal: Goal | None = None
+    profile: ProfileTools | None = None
     disabled: dict[str, Disabled] = {}
     eager: tuple[str, ...] = ()
     defer_tools: Literal["auto", "always", "never"] = "auto"

@@ -67,6 +67,19 @@ AllowedTools = Annotated[
 DisallowedTools = Annotated[
     list[str] | None, typer.Option("--disallowed-tools", metavar="TOOL,...", help="Tools that are off, ticked or not.")
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option("--system-prompt-profile", metavar="TEXT", help="Name of a profile in the settings' system-prompts/."),
+]
+SystemPrompt = Annotated[
+    str | None, typer.Option("--system-prompt", metavar="TEXT", help="Words in place of remit's own system prompt.")
+]
+SystemPromptFile = Annotated[
+    str | None, typer.Option("--system-prompt-file", metavar="FILE", help="A file of such words.")
+]
+AppendSystemPrompt = Annotated[
+    str | None, typer.Option("--append-system-prompt", metavar="TEXT", help="Words after the system prompt.")
+]
 Goal = Annotated[
     str | None,
     typer.Option("--goal", metavar="TEXT", help="What has to be true: a model judges, and the run goes on till then."),

@@ -22,6 +22,7 @@ from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
 from remit.config.models import fast_model, resolve_models
 from remit.config.names import directory_fault, model_fault
+from remit.config.profiles import BUILTIN, Profile, load_profile
 from remit.config.settings import Settings
 from remit.config.task import ARTIFACT_TOOL, ModeWord, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
 
@@ -97,6 +98,10 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     no_rtk: bool = False
     driven: bool = False
+    profile: str | None = None
+    system_prompt: str | None = None
+    system_prompt_file: str | None = None
+    append_system_prompt: str | None = None
     goal: str | None = None
     goal_limit: int | None = None
     allowed_tools: tuple[str, ...] = ()
@@ -183,7 +188,7 @@ class _Resolve:
             hooks=self._hooks(task),
             files=self._files,
         )
-        spec = msgspec.structs.replace(self._lists(spec), goal=self._goal())
+        spec = self._spoken(msgspec.structs.replace(self._lists(spec), goal=self._goal()))
         if flags.tools is not None and spec.expect.artifacts and ARTIFACT_TOOL not in spec.ticks:
             hint = f"add {ARTIFACT_TOOL} to it"
             self._fault(f"the task promises artifacts, and this offers no {ARTIFACT_TOOL}", "--tools", hint)
@@ -368,6 +373,41 @@ class _Resolve:
             else:
                 yield name, Tick(_DECIDES[decide], self._hosts(name, task, decide), where)
 
+    def _spoken(self, spec: RunSpec) -> RunSpec:
+        """The spec with what the user says in the system prompt: in place of ours, and after it."""
+        flags, base, words = self._flags, spec.system_base, [spec.system]
+        profile = self._profile()
+        if profile is not None:
+            base, added = (profile.text, "") if profile.keys.layout == "custom" else (base, profile.text)
+            words.append(added)
+            self._files |= profile.files
+        if flags.system_prompt is not None and flags.system_prompt_file is not None:
+            self._fault("a system prompt and a file of one are given", "--system-prompt-file", "give one of them")
+        if flags.system_prompt is not None:
+            base = flags.system_prompt
+        elif flags.system_prompt_file is not None:
+            base = self._text(flags.system_prompt_file, MAX_FILE_BYTES) or ""
+        words.append(flags.append_system_prompt or "")
+        replaced = flags.system_prompt is not None or flags.system_prompt_file is not None
+        if replaced and not base.strip() and not self._faults:
+            self._fault("the system prompt is empty", flags.system_prompt_file or "--system-prompt")
+        return msgspec.structs.replace(
+            spec,
+            system_base=base.strip(),
+            system="\n\n".join(each.strip() for each in words if each.strip()),
+            profile=profile.tools if profile is not None else None,
+        )
+
+    def _profile(self) -> Profile | None:
+        name = self._flags.profile
+        if name is None or name == BUILTIN:
+            return None
+        try:
+            return load_profile(name, self._settings.config_dir, self._tools)
+        except Faults as problem:
+            self._faults += [Fault(f.message, f.where or "--system-prompt-profile", f.hint) for f in problem.faults]
+            return None
+
     def _goal(self) -> Goal | None:
         condition, limit = self._flags.goal, self._flags.goal_limit
         if condition is None:
@@ -530,6 +570,10 @@ def _flag_texts(flags: RunFlags) -> list[Fault]:
         ("--workspace", flags.workspace),
         *(("-i", value) for value in flags.inputs),
         ("--goal", flags.goal),
+        ("--system-prompt", flags.system_prompt),
+        ("--system-prompt-file", flags.system_prompt_file),
+        ("--append-system-prompt", flags.append_system_prompt),
+        ("--system-prompt-profile", flags.profile),
         *(("--tools", value) for value in flags.tools or ()),
         *(("--allowed-tools", value) for value in flags.allowed_tools),
         *(("--disallowed-tools", value) for value in flags.disallowed_tools),

@@ -13,7 +13,7 @@ import msgspec
 from remit.base.calls import RuleRef
 from remit.base.errors import PreflightFault
 from remit.base.resources import Effect
-from remit.base.spec import RunSpec
+from remit.base.spec import Loading, RunSpec
 from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import Settings
 from remit.engine.shelf import WHEN_KEPT
@@ -112,6 +112,11 @@ def _our_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, client
             withheld[name] = RuleRef("disabled", off.where, f"{off.why} [{off.where}]")
             continue
         tool = registry.load(name)
+        if _loading(spec, tool) == "disabled":
+            assert spec.profile is not None
+            why = f"disabled by the profile {spec.profile.name} [{spec.profile.where}]"
+            withheld[name] = RuleRef("disabled", spec.profile.where, why)
+            continue
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
         missing = (
             _no_plan(name, has_plan or client) or _no_background(name, spec, client) or _missing(tool, spec, approvals)
@@ -136,11 +141,22 @@ def _our_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, client
 
 
 def _lazy(spec: RunSpec, tools: Mapping[str, Tool]) -> dict[str, str]:
-    if not defers(spec):
-        return {}
-    left_out = {name: tool for name, tool in tools.items() if name not in spec.eager}
-    bundled = {name: tool.bundle for name, tool in left_out.items() if tool.bundle}
-    return bundled | {name: WHEN_KEPT for name, tool in left_out.items() if tool.awaits == "outputs"}
+    lazy: dict[str, str] = {}
+    usually = defers(spec)
+    for name, tool in tools.items():
+        loading = _loading(spec, tool)
+        if loading == "lazy" and not tool.harness:
+            lazy[name] = tool.bundle or name
+        elif loading is None and usually and name not in spec.eager:
+            lazy |= {name: tool.bundle} if tool.bundle else {name: WHEN_KEPT} if tool.awaits else {}
+    return lazy
+
+
+def _loading(spec: RunSpec, tool: Tool) -> Loading | None:
+    """How the profile of the run has the tool loaded; it has no say in those of the harness."""
+    if spec.profile is None or tool.harness:
+        return None
+    return spec.profile.loading(tool.name, tool.toolset)
 
 
 def defers(spec: RunSpec) -> bool:

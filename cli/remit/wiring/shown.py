@@ -47,7 +47,9 @@ def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) ->
 
 
 def _why_lazy(tool: Tool, spec: RunSpec) -> str:
-    when = "once a result was cut" if tool.awaits else f"with tool_search, or by a call ({tool.bundle})"
+    when = "once a result was cut" if tool.awaits else f"with tool_search, or by a call ({tool.bundle or tool.name})"
+    if spec.profile is not None and spec.profile.loading(tool.name, tool.toolset) == "lazy":
+        return f"loaded {when}: the profile {spec.profile.name} [{spec.profile.where}]"
     why = "the model may be a small one" if spec.defer_tools == "auto" else "defer_builtin_tools is always"
     return f"loaded {when}: {why}"
 
