@@ -31,6 +31,9 @@ def test_agents_are_told_under_their_calls_and_their_results_begin_turns(home: H
     assert [event["type"] for event in own] == ["user", "assistant", "user", "assistant"]
     assert {event["parent_tool_use_id"] for event in own} == {"call_1_1"}
     assert own[1]["message"]["content"][0]["name"] == "Read"
+    asked = [event["message"]["content"][0] for event in ran.events if event["type"] == "assistant"]
+    calls = [block for block in asked if block["type"] == "tool_use" and block["name"] == "Agent"]
+    assert [block["input"].get("run_in_background") for block in calls] == [None, True]
     first, second = (event for event in ran.events if event["type"] == "result")
     assert "origin" not in first
     # The lines of agents are no turns of the main one.

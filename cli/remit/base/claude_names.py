@@ -55,7 +55,7 @@ NAMED: tuple[Named, ...] = (
     Named("webfetch", "WebFetch"),
     Named("fetch_url", "WebFetch"),
     Named("websearch", "WebSearch"),
-    Named("task", "Agent", (Parameter("agent", "subagent_type"),)),
+    Named("task", "Agent", (Parameter("profile", "subagent_type"), Parameter("background", "run_in_background"))),
     Named("todo_write", "TodoWrite"),
     Named("question", "AskUserQuestion"),
     Named("structured_output", "StructuredOutput"),
