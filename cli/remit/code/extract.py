@@ -94,6 +94,11 @@ def _matches(asked: Queries, tree: Tree) -> list[tuple[int, Captures]]:
     # The cursor of tree-sitter 0.26.1 crashes when it is given a clock: whoever runs this bounds it from outside.
     from tree_sitter import QueryCursor
 
-    at_root = QueryCursor(asked.top, match_limit=_MATCH_LIMIT)
+    at_root = QueryCursor(asked.top.query, match_limit=_MATCH_LIMIT)
     at_root.set_max_start_depth(0)
-    return at_root.matches(tree.root_node) + QueryCursor(asked.inner, match_limit=_MATCH_LIMIT).matches(tree.root_node)
+    found = ((asked.top, at_root), (asked.inner, QueryCursor(asked.inner.query, match_limit=_MATCH_LIMIT)))
+    return [
+        (patterns.numbers[pattern], captures)
+        for patterns, cursor in found
+        for pattern, captures in cursor.matches(tree.root_node)
+    ]

@@ -7,6 +7,7 @@ import importlib.util
 import lzma
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -24,9 +25,11 @@ QUERIES = Path(__file__).resolve().parent / "queries"
 _OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
 """What the initialisation of a grammar's library is named for, where that is not its language."""
 
-_MENTIONS = re.compile(rb"@(reference|local|typed)\b")
-_FINDS = re.compile(rb"@(definition|import|documentation|span|doc|owner|exported|test|declared)\b")
-_LABELS = re.compile(rb"@((?:definition|reference|import|local|typed|documentation)\b[.\w]*)")
+_MENTIONS = re.compile(r"@(reference|local|typed)\b")
+_FINDS = re.compile(r"@(definition|import|documentation|span|doc|owner|exported|test|declared)\b")
+_LABELS = re.compile(r"@((?:definition|reference|import|local|typed|documentation)\b[.\w]*)")
+
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|;[^\n]*|[()\[\]]|[^\s()\[\]";]+')
 
 _held: list[int] = []
 
@@ -59,12 +62,19 @@ def grammar(name: str) -> tree_sitter.Language:
     return tree_sitter.Language(loaded.language())
 
 
+class Patterns(NamedTuple):
+    """Patterns that are looked for together. numbers: of each, where it stands among all of its language."""
+
+    query: tree_sitter.Query
+    numbers: tuple[int, ...]
+
+
 class Queries(NamedTuple):
     """top: of a language, the patterns that begin at the root of a file, which nobody needs to look for elsewhere;
     inner: the others. labels: by pattern, what its matches are; "" where only their captures tell."""
 
-    top: tree_sitter.Query
-    inner: tree_sitter.Query
+    top: Patterns
+    inner: Patterns
     labels: tuple[str, ...]
 
 
@@ -74,33 +84,48 @@ def queries(language: Language, mentions: bool = True) -> Queries:
     import tree_sitter
 
     of = grammar(language.grammar)
-    text = "\n".join(query_text(name) for name in language.queries)
-    root = re.compile(rb"\(\s*%s\b" % tree_sitter.Parser(of).parse(b"").root_node.type.encode())
-    top, inner = tree_sitter.Query(of, text), tree_sitter.Query(of, text)
-    encoded = text.encode()
-    labels = []
-    for number in range(top.pattern_count):
-        pattern = encoded[top.start_byte_for_pattern(number) : top.end_byte_for_pattern(number)]
-        labels.append(_label(pattern))
-        at_root = root.match(pattern) is not None
-        if not at_root or not _wanted(pattern, mentions):
-            top.disable_pattern(number)
-        if at_root or not _wanted(pattern, mentions):
-            inner.disable_pattern(number)
-    for label in {each for each in labels if each.startswith("reference.")}:
+    patterns = split_patterns("\n".join(query_text(name) for name in language.queries))
+    labels = tuple(map(_label, patterns))
+    root = re.compile(rf"\(\s*{tree_sitter.Parser(of).parse(b'').root_node.type}\b")
+    # Each is read once: making a query takes longer than reading a file of usual size.
+    top: list[int] = []
+    inner: list[int] = []
+    for number, pattern in enumerate(patterns):
+        if mentions or _MENTIONS.search(pattern) is None or _FINDS.search(pattern) is not None:
+            (top if root.match(pattern) else inner).append(number)
+    return Queries(_made(of, patterns, labels, top), _made(of, patterns, labels, inner), labels)
+
+
+def _made(of: tree_sitter.Language, patterns: list[str], labels: Sequence[str], numbers: list[int]) -> Patterns:
+    import tree_sitter
+
+    query = tree_sitter.Query(of, "\n".join(patterns[number] for number in numbers))
+    for label in {labels[number] for number in numbers if labels[number].startswith("reference.")}:
         # The name is all that is asked for.
-        top.disable_capture(label)
-        inner.disable_capture(label)
-    return Queries(top, inner, tuple(labels))
+        query.disable_capture(label)
+    return Patterns(query, tuple(numbers))
 
 
-def _wanted(pattern: bytes, mentions: bool) -> bool:
-    return mentions or _MENTIONS.search(pattern) is None or _FINDS.search(pattern) is not None
+def split_patterns(text: str) -> list[str]:
+    """The patterns of a query, one by one, with what is captured and asked of them as a whole."""
+    found: list[str] = []
+    depth = begin = end = 0
+    for token in _TOKENS.finditer(text):
+        kind = token[0][0]
+        if kind == ";":
+            continue
+        if not depth and kind in '(["_':
+            if end:
+                found.append(text[begin:end])
+            begin = token.start()
+        depth += (kind in "([") - (kind in ")]")
+        end = token.end()
+    return [*found, text[begin:end]] if end else found
 
 
-def _label(pattern: bytes) -> str:
+def _label(pattern: str) -> str:
     told = set(_LABELS.findall(pattern))
-    return told.pop().decode() if len(told) == 1 else ""
+    return told.pop() if len(told) == 1 else ""
 
 
 @cache

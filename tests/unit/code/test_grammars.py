@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tree_sitter import Parser
+from tree_sitter import Parser, Query
 
-from remit.code.grammars import FOLDER, grammar, missing_grammars, queries, version
+from remit.code.grammars import FOLDER, grammar, missing_grammars, queries, query_text, split_patterns, version
 from remit.code.languages import LANGUAGES, Language, by_name
 
 GRAMMARS = sorted({each.grammar for each in LANGUAGES})
@@ -40,4 +40,24 @@ def test_what_is_kept_is_of_one_language_and_one_version_of_it() -> None:
 @pytest.mark.parametrize("mentions", [True, False])
 def test_every_language_has_queries_that_fit_its_grammar(language: Language, mentions: bool) -> None:
     asked = queries(language, mentions)
-    assert asked.top.pattern_count == asked.inner.pattern_count == len(asked.labels) > 0
+    assert [each.query.pattern_count for each in asked[:2]] == [len(each.numbers) for each in asked[:2]]
+    numbers = sorted(asked.top.numbers + asked.inner.numbers)
+    if mentions:
+        assert numbers == list(range(len(asked.labels)))
+    assert set(numbers) <= set(range(len(asked.labels)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda each: each.name)
+def test_queries_are_split_where_their_patterns_end(language: Language) -> None:
+    text = "\n".join(query_text(name) for name in language.queries)
+    whole, source = Query(grammar(language.grammar), text), text.encode()
+    begins = [whole.start_byte_for_pattern(number) for number in range(whole.pattern_count)]
+    found = split_patterns(text)
+    assert len(found) == len(begins) > 0
+    assert all(source[begin:].startswith(each.encode()) for each, begin in zip(found, begins, strict=True))
+
+
+def test_strings_and_comments_end_no_pattern() -> None:
+    text = '; (not (a pattern\n((a "(" ; [\n) @b (#eq? @b "\\")"))\n[(c) "]"]+ @d @e\n"f" @g ; end'
+    assert split_patterns(text) == ['((a "(" ; [\n) @b (#eq? @b "\\")"))', '[(c) "]"]+ @d @e', '"f" @g']
+    assert split_patterns("; nothing") == []
