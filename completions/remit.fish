@@ -147,6 +147,7 @@ complete -c remit -n '__remit_in run' -l on-deny -x -a 'continue fail' -d 'A ref
 complete -c remit -n '__remit_in run' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
 complete -c remit -n '__remit_in run' -l example -x -a 'mixed-docs sales-report' -d 'Run a packaged example.'
 complete -c remit -n '__remit_in run' -l record -r -F -d 'Record the run, for remit replay.'
+complete -c remit -n '__remit_in run' -l no-instructions -d 'Leave out AGENTS.md and its like.'
 complete -c remit -n '__remit_in run' -l no-rtk -d 'Show the model all that commands print, unfiltered.'
 complete -c remit -n '__remit_in run' -s c -l continue -d 'Go on with the latest session of this directory, if there is one.'
 complete -c remit -n '__remit_in run' -l resume -x -k -a '(printf "last\tthe newest run\n"; __remit_own runs)' -d 'Go on with this session: a run or session id, or `last`.'

@@ -51,6 +51,9 @@ class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
 REPORT = "report"
 """Reason of a message that tells what became of background work."""
 
+INSTRUCTIONS = "instructions"
+"""Reason of the message with the files that say how to work, before the first prompt."""
+
 MODE = "mode"
 """Reason of a message that tells the model which mode holds from here on."""
 

@@ -165,6 +165,14 @@ class ProfileTools(msgspec.Struct, frozen=True):
         return found or (None if self.default == "inherit" else self.default)
 
 
+class Instructions(msgspec.Struct, frozen=True):
+    """A file that says how to work. scope: `user` or `project`; path: as the model is told it."""
+
+    scope: str
+    path: str
+    text: str
+
+
 class Disabled(msgspec.Struct, frozen=True):
     """Why the user keeps a tool from a run. where: the setting's `file:line`, or the flag."""
 
@@ -242,6 +250,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     command: dict[str, Any] = {}
     goal: Goal | None = None
     profile: ProfileTools | None = None
+    instructions: tuple[Instructions, ...] = ()
     disabled: dict[str, Disabled] = {}
     eager: tuple[str, ...] = ()
     defer_tools: Literal["auto", "always", "never"] = "auto"

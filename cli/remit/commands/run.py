@@ -73,6 +73,9 @@ def run(
     record: Annotated[
         str | None, typer.Option("--record", metavar="FILE", help="Record the run, for remit replay.")
     ] = None,
+    no_instructions: Annotated[
+        bool, typer.Option("--no-instructions", help="Leave out AGENTS.md and its like.", show_default=False)
+    ] = False,
     no_rtk: Annotated[
         bool, typer.Option("--no-rtk", help="Show the model all that commands print, unfiltered.", show_default=False)
     ] = False,
@@ -133,6 +136,7 @@ def run(
         effort=effort,
         images=tuple(images or ()),
         no_rtk=no_rtk,
+        no_instructions=no_instructions,
         driven=driven,
         mode=mode,
         hooks=tuple(hooks or ()),
@@ -224,6 +228,7 @@ def _new(begun: _Begun) -> Callable[[Listeners], ReadyRun]:
     fresh = wiring.Fresh(begun.session.hold_id(settings.state_dir), begun.session.ephemeral)
     spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
     spec = wiring.with_memory(with_command(spec, flags, here), settings)
+    spec = spec if flags.no_instructions else wiring.with_instructions(spec, settings)
     ports = wiring.Ports(begun.environ, client=flags.driven)
     return lambda heard: wiring.start(spec, settings, begun.out, heard, ports, record=begun.record, fresh=fresh)
 

@@ -97,6 +97,7 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     effort: Effort | None = None
     images: tuple[str, ...] = ()
     no_rtk: bool = False
+    no_instructions: bool = False
     driven: bool = False
     profile: str | None = None
     system_prompt: str | None = None

@@ -12,7 +12,7 @@ from remit.base.calls import Outcome, err
 from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, Refused, RemitError, Stopped
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import Provider, Recorded
-from remit.base.records import CallSettled, Noted, PromptEnded, UserSaid
+from remit.base.records import INSTRUCTIONS, CallSettled, Noted, PromptEnded, UserSaid
 from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.dispatch import Dispatch, hook_stop
@@ -21,6 +21,7 @@ from remit.engine.hooks import HOOK, MAX_STOP_HOOKS, STOP_HOOK
 from remit.engine.inbox import Mail, NoMail
 from remit.engine.loops import MAX_REPEATS
 from remit.engine.modes import due
+from remit.engine.prompt import instructions_text
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
 from remit.engine.window import Window
@@ -200,6 +201,8 @@ class Run:
         while self._notices:
             recorder.emit(self._notices.pop(0))
         self.opening()
+        if self._spec.instructions and not state.user_turns and not state.instructions:
+            recorder.say(UserSaid(instructions_text(self._spec.instructions), True, INSTRUCTIONS))
         if said is not None:
             await self._hear(said)
         elif not state.user_turns:

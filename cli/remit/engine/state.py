@@ -16,6 +16,7 @@ from remit.base.errors import ErrorCode
 from remit.base.limits import Limits
 from remit.base.messages import Cost, ImageBlock, Message, ResultBlock, TextBlock, Usage
 from remit.base.records import (
+    INSTRUCTIONS,
     MODE,
     REPORT,
     AgentAnswered,
@@ -127,6 +128,8 @@ class State:
 
     loaded: tuple[str, ...] = ()
     """Tools that were left out of requests at first, in the order in which they came in."""
+    instructions: str = ""
+    """What the files say about how to work, as the model was told."""
     goal: GoalJudged | None = None
     """The last verdict on the goal of this prompt."""
     wanted: frozenset[str] = frozenset()
@@ -230,6 +233,7 @@ class State:
             self.jobs[record.task].report = False
         if record.synthetic:
             self.nags[record.reason] += 1
+            self.instructions = record.text if record.reason == INSTRUCTIONS else self.instructions
             self.told_mode = self.mode if record.reason == MODE else self.told_mode
         else:
             self.user_turns += 1

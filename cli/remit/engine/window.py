@@ -224,7 +224,8 @@ class Window:
         state, quarter = self._recorder.state, size * BYTES_PER_TOKEN // 4
         prompt, _ = clip("\n\n".join(state.prompts), quarter)
         told, _ = clip(summary, quarter)
-        return Message("user", (*state.pictures, TextBlock(prompt), TextBlock(f"{OPENING_MARK}\n\n{told}")))
+        texts = [TextBlock(state.instructions)] if state.instructions else []
+        return Message("user", (*state.pictures, *texts, TextBlock(prompt), TextBlock(f"{OPENING_MARK}\n\n{told}")))
 
 
 def _fitted(messages: Sequence[Message], room: int) -> tuple[Message, ...]:

@@ -8,6 +8,7 @@ from remit.wiring.offer import (
     load_rules,
     offer_tools,
     spec_without_prompt,
+    with_instructions,
     with_memory,
 )
 from remit.wiring.ports import Listeners, Ports
@@ -31,5 +32,6 @@ __all__ = [
     "resume",
     "spec_without_prompt",
     "start",
+    "with_instructions",
     "with_memory",
 ]

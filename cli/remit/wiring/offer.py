@@ -14,6 +14,7 @@ from remit.base.calls import RuleRef
 from remit.base.errors import PreflightFault
 from remit.base.resources import Effect
 from remit.base.spec import Loading, RunSpec
+from remit.config.instructions import read_instructions
 from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import Settings
 from remit.engine.shelf import WHEN_KEPT
@@ -276,6 +277,14 @@ def with_memory(spec: RunSpec, settings: Settings) -> RunSpec:
     notes = MemoryProposals(settings.state_dir).read(decided=True)
     ours = (note.text for note in notes if note.status == "accepted" and note.task == spec.name)
     return msgspec.structs.replace(spec, memory=tuple(ours))
+
+
+def with_instructions(spec: RunSpec, settings: Settings) -> RunSpec:
+    """The spec with what files say about how to work, where it has more than the tools for documents."""
+    places = registry.places()
+    if all(places.get(name, "").startswith("remit.tools.documents.") for name in spec.ticks):
+        return spec
+    return msgspec.structs.replace(spec, instructions=read_instructions(spec.workspace, settings.config_dir))
 
 
 def current_directory() -> str:

@@ -1,0 +1,70 @@
+"""Files in which projects and users say how to work: AGENTS.md and what else goes by that purpose."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from remit.base.spec import Instructions
+
+NAMES = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".github/copilot-instructions.md",
+    "COPILOT.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    "CONVENTIONS.md",
+    "GEMINI.md",
+    "CODING_AGENT.md",
+)
+"""The first of these in a directory counts."""
+
+MAX_BYTES = 32 * 1024
+"""Of one file; more is cut."""
+
+MAX_DIRECTORIES = 64
+
+
+def read_instructions(workspace: str, config_dir: str) -> tuple[Instructions, ...]:
+    """Those of the user, then of each directory from the root of the repository down to the workspace.
+
+    What cannot be read is passed over: no run depends on it. A link counts where it leads to such a file of the same
+    repository, so that no other file gets to the model by it."""
+    found = [_read(os.path.join(config_dir, "AGENTS.md"), "AGENTS.md", config_dir, "user")]
+    directories = _directories(workspace)
+    for directory in directories:
+        files = (_read(os.path.join(directory, name), name, directories[0], "project") for name in NAMES)
+        found.append(next((each for each in files if each is not None), None))
+    return tuple(each for each in found if each is not None)
+
+
+def _directories(workspace: str) -> list[str]:
+    """From the root of the repository down; the workspace alone where there is none."""
+    way = [workspace]
+    while not os.path.lexists(os.path.join(way[-1], ".git")):
+        above = os.path.dirname(way[-1])
+        if above == way[-1] or len(way) == MAX_DIRECTORIES:
+            return [workspace]
+        way.append(above)
+    return way[::-1]
+
+
+def _read(path: str, name: str, root: str, scope: str) -> Instructions | None:
+    try:
+        real, base = os.path.realpath(path, strict=True), os.path.realpath(root)
+        known = any(real == os.path.join(base, each) or real.endswith(f"/{each}") for each in NAMES)
+        if not known or os.path.commonpath((real, base)) != base:
+            return None
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        raw = file.read(MAX_BYTES + 1)
+    text = raw[:MAX_BYTES].decode("utf-8", "replace").replace("\0", "\ufffd").strip()
+    note = "\n[cut here: the file goes on]" if len(raw) > MAX_BYTES else ""
+    shown = os.path.relpath(path, root) if scope == "project" else name
+    return Instructions(scope, shown, f"{text}{note}") if text else None
