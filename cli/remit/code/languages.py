@@ -149,6 +149,9 @@ _CPP_SIGNS = re.compile(
 )
 _OBJC_SIGNS = re.compile(rb"^[ \t]*(?:@(?:interface|protocol|import|class)\b|#[ \t]*import\b)", re.MULTILINE)
 
+_OBJC_WORDS = (b"@interface", b"@protocol", b"@import", b"@class", b"import")
+"""One of them is in each sign."""
+
 
 @cache
 def _tables() -> tuple[Mapping[str, Language], Mapping[str, Language], Mapping[str, Language], Mapping[str, Language]]:
@@ -187,7 +190,7 @@ def by_content(language: Language, source: bytes) -> Language:
     """The language that a header is written in: names of files do not tell C from C++ and Objective-C."""
     if language.name != "C":
         return language
-    if _OBJC_SIGNS.search(source):
+    if any(word in source for word in _OBJC_WORDS) and _OBJC_SIGNS.search(source):
         return by_name("Objective-C")
     return by_name("C++") if _CPP_SIGNS.search(source) else language
 

@@ -65,6 +65,23 @@ _DELEGATE = re.compile(
 )
 _PROPERTY = re.compile(rb"\b(?:val|var)[ \t]+[\w.`<>]{1,200}[ \t]*(?::[^,()]*)?$")
 
+_WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = dict(
+    zip(
+        _C,
+        (
+            (b"__cplusplus",),
+            (b"__cplusplus",),
+            (b"PyObject_",),
+            (b"_Atomic",),
+            (b"API", b"EXPORT", b"EXTERN", b"DECL"),
+            (b"APIENTRY", b"WINAPI", b"CALL", b"CDECL"),
+            (b"API", b"EXPORT", b"EXTERN", b"PUBLIC", b"INLINE"),
+        ),
+        strict=True,
+    )
+)
+"""What has to stand in a source where a pattern matches, one of them: looked for in a hundredth of the time."""
+
 _BY_LANGUAGE: dict[str, Sequence[re.Pattern[bytes]]] = {"C": _C, "C++": _CPP, "CUDA": _CPP, "Objective-C": _OBJC}
 
 
@@ -76,7 +93,9 @@ def without_macros(language: str, source: bytes) -> bytes:
     if patterns is None:
         return source
     for pattern in patterns:
-        source = pattern.sub(_blanked, source)
+        words = _WORDS.get(pattern)
+        if words is None or any(word in source for word in words):
+            source = pattern.sub(_blanked, source)
     return _ENUMERATION.sub(_plain_enumeration, source) if language == "Objective-C" else source
 
 
