@@ -66,7 +66,7 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
         ;;
     'prompt')
-        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --no-instructions --json -h --help'
         ;;
     'models')
         children='' flags='--json --provider -h --help'

@@ -29,9 +29,12 @@ def prompt(
     deny: options.Deny = None,
     workspace: options.Workspace = None,
     on_ask: options.OnAsk = None,
+    no_instructions: Annotated[
+        bool, typer.Option("--no-instructions", help="Leave out AGENTS.md and its like.", show_default=False)
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With the tools of the first request, as JSON.")] = False,
 ) -> None:
-    """Print the system prompt of a run with these flags."""
+    """Print the system prompt of a run with these flags, and what files say about how to work."""
     import msgspec
 
     from remit import wiring
@@ -58,8 +61,9 @@ def prompt(
         on_ask=on_ask,
     )
     spec = wiring.with_memory(wiring.spec_without_prompt(flags, settings), settings)
+    spec = spec if no_instructions else wiring.with_instructions(spec, settings)
     asked = wiring.first_request(spec, settings, environ)
     if not as_json:
-        typer.echo(asked.system)
+        typer.echo("\n\n".join(filter(None, (asked.system, asked.instructions))))
         return
     typer.echo(msgspec.json.format(msgspec.json.encode(asked), indent=2).decode())

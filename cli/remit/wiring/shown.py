@@ -9,7 +9,7 @@ import msgspec
 
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
-from remit.engine.prompt import system_prompt
+from remit.engine.prompt import instructions_text, system_prompt
 from remit.engine.state import State
 from remit.tools import registry
 from remit.tools.contract import Tool
@@ -19,9 +19,11 @@ from remit.wiring.shelving import shelved
 
 
 class FirstRequest(msgspec.Struct, frozen=True):
-    """system: the system prompt. tools: name, description and schema of each, in their order."""
+    """system: the system prompt. instructions: the message before the prompt with what files say, "" where there is
+    none. tools: name, description and schema of each, in their order."""
 
     system: str
+    instructions: str
     tools: list[dict[str, Any]]
 
 
@@ -32,7 +34,9 @@ def first_request(spec: RunSpec, settings: Settings, environ: Mapping[str, str])
     state = State(spec.limits)
     _, shelf = shelved(offer, state, state.apply)
     hosts = granted_hosts(spec, policy, offer).get(SHELL, ())
-    return FirstRequest(system_prompt(spec, offer.tools, hosts), [msgspec.to_builtins(each) for each in shelf.specs])
+    said = instructions_text(spec.instructions) if spec.instructions else ""
+    told = [msgspec.to_builtins(each) for each in shelf.specs]
+    return FirstRequest(system_prompt(spec, offer.tools, hosts), said, told)
 
 
 def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> list[dict[str, Any]]:
