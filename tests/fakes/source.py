@@ -8,6 +8,7 @@ from pathlib import Path
 
 from remit.base.ports import Ground
 from remit.base.resources import Effect, Resource
+from remit.code.answers import Answers
 from remit.code.crawl import DEFAULT_BOUNDS, TreeBounds
 from remit.code.pool import Pool
 from remit.code.tree import SourceTree
@@ -38,6 +39,11 @@ class Reader:
 
     def ground(self, folder: str, allowed: Allowed = lambda entry: True) -> Ground:
         return FilesGrant(self._root, [Resource("tree", folder, Effect.READ, real=folder)], allowed).ground(folder)
+
+    def answers(self, folder: str = ".") -> Answers:
+        """As the tools of code ask for them."""
+        files = FilesGrant(self._root, [Resource("tree", folder, Effect.READ, real=folder)], lambda entry: True)
+        return self._source.answers(files, folder, nothing)
 
     def tree_of(
         self, ground: Ground, check: Callable[[], None] = nothing, bounds: TreeBounds = DEFAULT_BOUNDS
