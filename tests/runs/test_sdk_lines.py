@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from fakes.driving import Driven
 from fakes.sdk import STREAM, run, sdk
 
 DONE = {"text": "Done."}
+SLEEP = {"calls": [{"tool": "shell", "arguments": {"command": "sleep 60"}}]}
 WRITE = {"calls": [{"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}]}
 UUID = "11111111-2222-4333-8444-555555555555"
 
@@ -198,6 +200,26 @@ def test_states_are_told_to_those_who_read_them(home: Home) -> None:
     states = [line["state"] for line in session.seen if line.get("subtype") == "session_state_changed"]
     assert states == ["running", "idle"]
     assert names(session)[0] == "session_state_changed" and names(session)[-1] == "session_state_changed"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_with_a_result(home: Home, number: signal.Signals, code: int) -> None:
+    with sdk(home, "--model", home.script(SLEEP, DONE), "--allowedTools", "Bash") as session:
+        session.say("go")
+        session.until("assistant")
+        session.process.send_signal(number)
+        result = session.until("result")
+        assert session.process.wait(20) == code
+    assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_before_the_first_message(home: Home, number: signal.Signals, code: int) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.ask("initialize")
+        session.until("control_response")
+        session.process.send_signal(number)
+        assert session.process.wait(20) == code
 
 
 def test_a_call_that_nobody_allowed_is_refused_and_told(home: Home) -> None:

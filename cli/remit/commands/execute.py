@@ -12,11 +12,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
-from remit.base.errors import SIGHUP_EXIT, SIGINT_EXIT, SIGTERM_EXIT, Stopped
+from remit.base.errors import SIGHUP_EXIT, SIGINT_EXIT, SIGTERM_EXIT, RemitError, Stopped
 from remit.base.ports import Listener
 from remit.commands.options import Format
-from remit.engine.run import Run
 from remit.stream.human import Human, wants_color
 from remit.stream.progress import Standing
 from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
@@ -30,11 +30,23 @@ TICK_SECONDS = 0.5
 SIGNALS = {signal.SIGINT: SIGINT_EXIT, signal.SIGTERM: SIGTERM_EXIT, signal.SIGHUP: SIGHUP_EXIT}
 
 
+class Stoppable(Protocol):
+    """What a signal ends: a run, or a session that may have none yet."""
+
+    def stop(self, reason: RemitError) -> None:
+        """End it cleanly where it stands, from within the loop."""
+        ...
+
+    def hold_deadline(self) -> None:
+        """Raise BudgetSpent when its time is over."""
+        ...
+
+
 class Watch:
     """Between the signals and the run. The run is not there yet when stdout is opened."""
 
     def __init__(self) -> None:
-        self.run: Run | None = None
+        self.run: Stoppable | None = None
         self.human: Human | None = None
         """Who draws where the run stands, where there is a terminal for it."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -46,7 +58,7 @@ class Watch:
         how it ended."""
         self._begun = True
 
-    def attach(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
+    def attach(self, run: Stoppable, loop: asyncio.AbstractEventLoop) -> None:
         self.run, self._loop = run, loop
         if self._seen is not None:
             run.stop(self._seen)

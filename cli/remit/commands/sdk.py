@@ -100,9 +100,12 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
             stream,
             names,
             wiring.Ports(environ),
-            lambda run: watch.attach(run, loop),
             lambda text: write_stderr(f"{text}\n"),
         )
+        # From here on a signal waits for a step of the loop: raised where the loop stands it would end one task of
+        # many, and nobody would hear of it.
+        watch.begin()
+        watch.attach(session, loop)
         return await session.serve(STDIN)
 
     return loop.run_until_complete(serve())

@@ -18,7 +18,6 @@ from remit.config.settings import Settings
 from remit.engine.client import Client, ControlFault, Reply
 from remit.engine.client_hooks import ClientHooks, Facts, Matcher, read_matchers
 from remit.engine.inbox import Inbox
-from remit.engine.run import Run
 from remit.engine.session import Session
 from remit.policy.modes import ModeName
 from remit.store.rundir import RunDir, RunEntry
@@ -81,8 +80,7 @@ class BadInput(Exception):
 
 
 class SdkSession:
-    """One process of such a client. attach: told of the run once there is one. fault: told of an error that no run
-    could tell of."""
+    """One process of such a client. fault: told of an error that no run could tell of."""
 
     def __init__(
         self,
@@ -90,13 +88,11 @@ class SdkSession:
         stream: ClaudeStream,
         names: Names,
         ports: Ports,
-        attach: Callable[[Run], None],
         fault: Callable[[str], None],
     ) -> None:
         self._plan = plan
         self._stream = stream
         self._ports = ports
-        self._attach = attach
         self._fault = fault
         self._inbox = Inbox()
         seconds = plan.settings.client_seconds
@@ -110,6 +106,21 @@ class SdkSession:
         self._ready: ReadyRun | None = None
         self._permissions: Permissions | None = None
         self._bad = False
+        self._stop: RemitError | None = None
+        self._opening: asyncio.Task[bool] | None = None
+
+    def stop(self, reason: RemitError) -> None:
+        """End cleanly, from within the loop; the first reason counts. Before there is a run nothing is begun."""
+        self._stop = self._stop or reason
+        if self._ready is not None:
+            self._ready.run.stop(self._stop)
+        elif self._opening is not None:
+            self._opening.cancel()
+
+    def hold_deadline(self) -> None:
+        """Raise BudgetSpent when the time of the run is over."""
+        if self._ready is not None:
+            self._ready.run.hold_deadline()
 
     async def serve(self, fd: int) -> int:
         """To the end; the exit code."""
@@ -127,11 +138,21 @@ class SdkSession:
             if self._ready is not None:
                 self._ready.close()
 
-    async def _serve(self) -> int:
+    async def _open(self) -> bool:
+        """Whether there is a message to begin with, once all is said that goes before it."""
         if not await self._inbox.wait():
-            return int(self._bad)
+            return False
         await self._opened.wait()
         await self._open_servers()
+        return True
+
+    async def _serve(self) -> int:
+        self._opening = asyncio.create_task(self._open())
+        await asyncio.wait({self._opening})
+        if self._opening.cancelled():
+            return _code(self._stop)
+        if not self._opening.result():
+            return int(self._bad)
         try:
             self._ready = ready = self._start()
         except RemitError as error:
@@ -141,8 +162,7 @@ class SdkSession:
         ready.run.on_stop = session.wake
         last = await session.serve()
         if ready.run.stopped is not None:
-            code = exit_code(ready.run.stopped)
-            return 0 if code == SIGINT_EXIT else code
+            return _code(ready.run.stopped)
         return int(self._bad or (last is not None and self._stream.failed))
 
     # -- opening -------------------------------------------------------------------------------
@@ -212,7 +232,8 @@ class SdkSession:
         )
         if self._wanted.matchers:
             ready.dispatch.hooks.add(ClientHooks(self._client, self._wanted.matchers, facts))
-        self._attach(ready.run)
+        if self._stop is not None:
+            ready.run.stop(self._stop)
 
     def _ports_tools(self) -> tuple[Tool, ...]:
         return tuple(tool for server in self._servers.values() for tool in server.tools)
@@ -410,6 +431,12 @@ class SdkSession:
             "agents": [],
             "isAutoCompactEnabled": True,
         }
+
+
+def _code(stopped: RemitError | None) -> int:
+    """Of a session that was stopped. SIGINT is how their clients end one that is well."""
+    code = exit_code(stopped)
+    return 0 if code == SIGINT_EXIT else code
 
 
 def effort_of_tokens(tokens: Any) -> Any:
