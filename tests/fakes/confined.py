@@ -44,6 +44,7 @@ def confined(
     as_user: str = "self",
     bubblewrap: str = "",
     hosts: Sequence[str] = (),
+    withheld: str = "",
     setup: str = "",
     **wish: Any,
 ) -> Confined:
@@ -51,13 +52,14 @@ def confined(
     with a file `kept`; TCP, UDP, PID, UNIX of those outside; WORK, ART, OWN, SHARED. as_user: `self` or `nobody`.
     wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing. hosts: those that can
     be connected to, where a server at the end says `come-through`, and leads from /moved to http://other.example/.
-    setup: runs first, in the workspace, unconfined."""
+    withheld: a directory of the workspace that rules withhold. setup: runs first, in the workspace, unconfined."""
     asked = {
         "lines": dict(lines),
         "user": as_user,
         "wish": wish,
         "bubblewrap": bubblewrap,
         "hosts": list(hosts),
+        "withheld": withheld,
         "setup": setup,
     }
     request = json.dumps(asked)
@@ -145,7 +147,7 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
 
     from remit.workspace.sandbox import Facilities, Grounds
     from remit.workspace.sandbox_probe import probe, wished
-    from remit.workspace.sandbox_secrets import WorkspaceSecrets
+    from remit.workspace.sandbox_secrets import WorkspaceSecrets, hidden
 
     base.chmod(0o755)
     places = _grounds(base)
@@ -195,7 +197,9 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
         if request["setup"]:
             subprocess.run(["bash", "-c", request["setup"]], cwd=places["work"], check=True, capture_output=True)
         wish = msgspec.convert(request["wish"], Facilities) if request["wish"] else wished()
-        sandbox = probe(grounds, WorkspaceSecrets(str(places["work"])), wish, request["bubblewrap"])
+        below = f"{request['withheld']}/" if request["withheld"] else "/"
+        secrets = WorkspaceSecrets(str(places["work"]), lambda name: hidden(name) or name.startswith(below))
+        sandbox = probe(grounds, secrets, wish, request["bubblewrap"])
         ran = {}
         for name, line in request["lines"].items():
             ran[name] = asyncio.run(_run(sandbox, places["work"], environment, line, request["hosts"]))

@@ -7,6 +7,7 @@ away from the process that becomes the command. All of it holds, or `Refused` sa
 from __future__ import annotations
 
 import os
+import stat
 
 from remit.workspace.launcher_kernel import (
     CLONE_NEWIPC,
@@ -148,13 +149,23 @@ def _masks(kernel: Kernel, mounts: Mounts) -> int:
     """The mask directory, filled: what will be seen in the place of what is hidden."""
     kernel.mount("masks", mounts["mask_dir"], "tmpfs", _QUIET | MS_NODEV, "size=1m,nr_inodes=8k,mode=700")
     masks = os.open(mounts["mask_dir"], _PATH | os.O_DIRECTORY)
-    os.close(os.open(MASK_FILE, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0, dir_fd=masks))
+    make_unreadable(MASK_FILE, masks)
     for name, below in mounts["folders"]:
         for path in (name, *(f"{name}/{inner}" for inner in below)):
             _make_folders(path, masks)
         if not below:
             os.chmod(name, 0, dir_fd=masks)
     return masks
+
+
+def make_unreadable(name: str, folder: int) -> None:
+    """Something in the place of a file that nobody reads, where devices are not opened: not even root, whom the mode
+    of a file does not stop. A program that would read it fails, rather than take it for an empty file."""
+    try:
+        os.mknod(name, stat.S_IFCHR, 0, dir_fd=folder)
+    except OSError:
+        # Systems before Linux 5.8 lend this device to root alone, and some file systems to nobody.
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0, dir_fd=folder))
 
 
 def _make_folders(path: str, folder: int) -> None:

@@ -20,7 +20,7 @@ class Attach(TypedDict):
 
 class Mounts(TypedDict):
     """mask_dir: an empty directory. folders: names of empty directories in it to be shown elsewhere, with what is to
-    lie in them as mount points; `file` is an unreadable file. trees: directories kept as they are,
+    lie in them as mount points; `file` stands for files, and cannot be opened. trees: directories kept as they are,
     and whether each is read only. attach: outer places before inner ones. devices: names below /dev."""
 
     read_only: bool

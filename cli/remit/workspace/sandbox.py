@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from remit.workspace.launcher_jail import MASK_FILE
+from remit.workspace.launcher_jail import MASK_FILE, make_unreadable
 from remit.workspace.launcher_request import Attach, Jail, Landlock, Mounts
 from remit.workspace.process import Confinement
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
@@ -94,7 +94,10 @@ class Sandbox(Confinement):
             place = os.path.join(grounds.private, name)
             os.makedirs(place, exist_ok=True)
             os.chmod(place, mode)
-        os.close(os.open(os.path.join(grounds.private, MASK_FILE), os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0))
+        if not os.path.lexists(os.path.join(grounds.private, MASK_FILE)):
+            folder = os.open(grounds.private, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            make_unreadable(MASK_FILE, folder)
+            os.close(folder)
 
     def enter(self, own: Sequence[str], artifacts: str) -> None:
         """Take what the run keeps on disk into account: hidden, but for the artifacts, which may be written."""
@@ -186,7 +189,9 @@ class Sandbox(Confinement):
     def _held(self) -> list[str]:
         """Directories in what may be written that stay where they are."""
         kept = self._kept()
-        return [path for path in self._repositories.held() if any(_within(path, place) for place in kept)]
+        around = self._secrets.around() if self._secrets is not None else []
+        wanted = dict.fromkeys([*around, *self._repositories.held()])
+        return [path for path in wanted if path not in kept and any(_within(path, place) for place in kept)]
 
     def _fixed(self) -> list[str]:
         """What stays in sight but is not written: rules in the workspace, what makes git run programs, and programs in

@@ -120,6 +120,14 @@ class Mask(NamedTuple):
     identity: tuple[int, int] | None = None
 
 
+class _Held(NamedTuple):
+    """What is hidden in a workspace, open. by_place: because of where it lies, not because of what it is called."""
+
+    fd: int
+    folder: bool
+    by_place: bool
+
+
 def standing_secrets(homes: Iterable[str], own: Iterable[str]) -> list[Mask]:
     """What is there now of the places in these homes, of the system, of `own`, and of programs that listen."""
     spelled = [f"{home}/{place}" for home in homes for place in HOME_PLACES]
@@ -171,7 +179,7 @@ class WorkspaceSecrets:
     def __init__(self, workspace: str, hides: Callable[[str], bool] = hidden) -> None:
         self._workspace = os.path.realpath(workspace)
         self._hides = hides
-        self._held: dict[tuple[int, int], tuple[int, bool]] = {}
+        self._held: dict[tuple[int, int], _Held] = {}
         self._left = MAX_ENTRIES
         self.whole = True
         self.git: list[str] = []
@@ -181,18 +189,30 @@ class WorkspaceSecrets:
         return len(self._held)
 
     def close(self) -> None:
-        for fd, _ in self._held.values():
-            os.close(fd)
+        for held in self._held.values():
+            os.close(held.fd)
         self._held.clear()
 
     def masks(self) -> list[Mask]:
         """Where they are now; what has been deleted is no longer there to be hidden."""
         found = []
-        for identity, (fd, folder) in self._held.items():
-            path = fd_path(fd)
-            if os.fstat(fd).st_nlink and path is not None and not path.endswith(" (deleted)"):
-                found.append(Mask(path, folder, identity))
+        for identity, held in self._held.items():
+            path = _where(held.fd)
+            if path:
+                found.append(Mask(path, held.folder, identity))
         return found
+
+    def around(self) -> list[str]:
+        """Directories below the workspace that have to stay where they are, outer ones first: what lies in them is
+        hidden by rules about their names, which would not know it elsewhere."""
+        found = set()
+        for held in self._held.values():
+            path = _where(held.fd) if held.by_place else ""
+            for above in _above(path) if path.startswith(self._workspace.rstrip("/") + "/") else ():
+                if above == self._workspace:
+                    break
+                found.add(above)
+        return sorted(found)
 
     def _search(self) -> None:
         pending = [""]
@@ -212,7 +232,7 @@ class WorkspaceSecrets:
                     if entry.name == ".git":
                         self.git.append(entry.path)
                     if self._hidden(name, entry):
-                        self._hold(entry.path)
+                        self._hold(entry.path, not self._hidden(entry.name, entry))
                     elif entry.is_dir(follow_symlinks=False) and entry.name not in _WITHOUT_SECRETS:
                         pending.append(name)
 
@@ -227,7 +247,7 @@ class WorkspaceSecrets:
             return entry.name.casefold() in FOLDERS and self._hides(f"{name}/any")
         return self._hides(name)
 
-    def _hold(self, path: str) -> None:
+    def _hold(self, path: str, by_place: bool) -> None:
         if len(self._held) == MAX_FOUND:
             self.whole = False
             return
@@ -240,7 +260,13 @@ class WorkspaceSecrets:
             if around or identity in self._held or not (folder or stat.S_ISREG(facts.st_mode)):
                 os.close(fd)
                 return
-            self._held[identity] = (fd, folder)
+            self._held[identity] = _Held(fd, folder, by_place)
+
+
+def _where(fd: int) -> str:
+    """Where an open file is now, or "" where it has been deleted."""
+    path = fd_path(fd)
+    return path if os.fstat(fd).st_nlink and path is not None and not path.endswith(" (deleted)") else ""
 
 
 def outermost(masks: Sequence[Mask], kept: Sequence[str]) -> list[Mask]:

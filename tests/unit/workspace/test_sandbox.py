@@ -296,6 +296,65 @@ def test_moving_a_secret_does_not_uncover_it(user: str) -> None:
     assert not any(SECRET in said for said in ran.said.values())
 
 
+WITHHELD = {
+    "read": "cat a/private/deep/x.txt",
+    "move": "mv a/private a/other",
+    "move what it lies in": "mv a b",
+    "move what is in it": "mv a/private/deep here",
+    "exchange": "mkdir c && mv --exchange a c",
+    "remove": "rm -rf a",
+    "work beside it": "mkdir -p a/b && echo x > a/b/c && mv a/b a/d && rm -r a/d",
+}
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_what_rules_withhold_by_its_place_stays_there(user: str) -> None:
+    setup = f"mkdir -p a/private/deep && echo {SECRET} > a/private/deep/x.txt"
+    ran = confined({**WITHHELD, "left": "ls a/private/deep"}, as_user=user, setup=setup, withheld="a/private")
+    assert [name for name in WITHHELD if ran.code[name] == 0] == ["work beside it"]
+    assert ran.said["left"] == "x.txt\n"
+    assert not any(SECRET in said for said in ran.said.values())
+
+
+HIDDEN_FILE = {
+    "read": "cat .env",
+    "read by a program": "python3 -c 'open(\".env\")'",
+    "write": "echo x > .env",
+    "copy": "cp .env here",
+    "remove": "rm -f .env",
+}
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_hidden_file_is_refused_and_not_empty(user: str) -> None:
+    ran = confined(HIDDEN_FILE, as_user=user)
+    assert [name for name in HIDDEN_FILE if ran.code[name] == 0] == []
+    assert all("ermission denied" in ran.said[name] for name in ("read", "read by a program", "copy"))
+
+
+GIT = "git -c user.name=a -c user.email=a@example.com"
+TRACKED = {
+    "all": f"echo 1 >> file; {GIT} commit -qam all",
+    "add": "git add -A",
+    "by name": f"{GIT} commit -qm name .env",
+    "stash": f"{GIT} stash",
+    "kept": "git ls-tree -r HEAD --name-only | grep -c env; git ls-files | grep -c env",
+    "file": "cat file",
+    "the rest": f"git add file && {GIT} commit -qm file && git show --name-only --format=",
+}
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_git_does_not_record_that_a_hidden_file_is_gone(user: str) -> None:
+    needs("git")
+    setup = f"git init -q && echo 0 > file && git add -f file .env conf/.env && {GIT} commit -qm first"
+    ran = confined(TRACKED, as_user=user, setup=setup)
+    assert [name for name in TRACKED if ran.code[name] == 0] == ["kept", "file", "the rest"], ran.said
+    assert ran.said["kept"] == "2\n2\n"
+    assert ran.said["file"] == "0\n1\n"
+    assert ran.said["the rest"] == "file\n"
+
+
 @pytest.mark.parametrize("user", USERS)
 def test_landlock_alone(user: str) -> None:
     if landlock_abi() < 6:
