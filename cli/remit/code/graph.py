@@ -24,8 +24,8 @@ _SHIFT = 4
 _TEST_START = 0.05
 """Tests mention everything; what they begin with says little of what matters."""
 
-HELD_BYTES = 32 << 20
-"""Facts of a larger tree are read twice, so that those of one file at a time are in memory."""
+HELD_BYTES = 16 << 20
+"""Of facts as they are kept. Those of a larger tree are read twice, so that one file's at a time are in memory."""
 
 _CHECK_EVERY = 64
 
@@ -186,25 +186,24 @@ def _built(tree: SourceTree, prefix: str, check: Callable[[], None], earlier: Ea
     names = Names(tree, prefix)
     graph = Graph(names)
     held: list[Facts] = []
-    room = HELD_BYTES
+    holding = sum(file.weight for file in tree.files) <= HELD_BYTES
     for index, file in enumerate(tree.files):
         facts = file.facts
         names.take(facts, tests=file.tests)
         graph.broken += facts.broken
         if facts.cut:
             graph.cut[facts.cut] += 1
-        room -= file.weight
-        if room >= 0:
+        if holding:
             held.append(facts)
         if not index % _CHECK_EVERY:
             check()
     names.finish()
     resolver = Resolver(names)
-    lasting = _lasting(names, held, earlier) if earlier is not None and len(held) == len(tree.files) else {}
+    lasting = _lasting(names, held, earlier) if earlier is not None and holding else {}
     for index, file in enumerate(tree.files):
         known = lasting.get(index)
         if known is None:
-            _link(graph, resolver, index, held[index] if index < len(held) else file.facts)
+            _link(graph, resolver, index, held[index] if holding else file.facts)
         else:
             graph.adopt(*known)
         if not index % _CHECK_EVERY:

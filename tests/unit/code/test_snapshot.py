@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fakes.trees import graph
+from fakes.trees import graph, tree
 from remit.base.resources import Effect, Resource
 from remit.code.answers import Answers
-from remit.code.graph import Account, Graph
+from remit.code.facts import pack
+from remit.code.graph import HELD_BYTES, Account, Graph, build_graph
 from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, unpack_graph
+from remit.code.tree import SourceFile
 from remit.store.facts import KeptFacts
 from remit.wiring.source import Source
 from remit.workspace.grant import FilesGrant
@@ -150,3 +152,20 @@ def test_what_was_kept_is_not_believed_when_it_is_no_graph(runs: Runs, workspace
     first = runs.graph()
     runs.replace(b"no graph")
     assert told(runs.graph()) == told(first)
+
+
+def test_facts_of_a_tree_that_is_too_large_to_hold_are_read_twice() -> None:
+    files = {str(file.relative_to(PROJECT)): file.read_text() for file in PROJECT.rglob("*.py")}
+    small, large = tree(files), tree(files)
+    for file in large.files:
+        large.files[large.files.index(file)] = Heavy(file.path, file.size, pack(file.facts), file.tests, file.key)
+    assert sum(file.weight for file in large.files) > HELD_BYTES
+    assert told(build_graph(large)) == told(build_graph(small))
+
+
+class Heavy(SourceFile):
+    """A file whose facts weigh much."""
+
+    @property
+    def weight(self) -> int:
+        return HELD_BYTES
