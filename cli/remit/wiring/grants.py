@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -121,7 +121,7 @@ class Hands:
         context = CallContext(call.key, tool.name, marks=self._marks)
         if kinds & {"path", "tree"} and self._root is not None:
             context.granted_files = self._files(self._root, tool, resources, approved)
-            context.granted_edits = self._edits(self._root, resources)
+            context.granted_edits = self._edits(self._root, tool, resources, approved)
         if "url" in kinds:
             context.granted_web = self._fetch(tool, resources, approved)
         if "artifact" in kinds:
@@ -150,19 +150,25 @@ class Hands:
     def _files(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.workspace.grant import FilesGrant
 
+        return FilesGrant(root, resources, self._shown(tool, approved))
+
+    def _edits(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
+        if not any(resource.effect is Effect.WRITE for resource in resources):
+            return None
+        from remit.workspace.edit import EditsGrant
+        from remit.workspace.hard_links import WithheldFiles
+
+        withheld = WithheldFiles(root.fd, self._shown(tool, approved))
+        return EditsGrant(root, resources, lambda path: self._leavings.note("unfinished", path), withheld)
+
+    def _shown(self, tool: Tool, approved: RuleRef | None) -> Callable[[Resource], bool]:
+        """Whether the rules let a call of the tool read an entry of the workspace."""
         policy = self._policy
 
         def allowed(entry: Resource) -> bool:
             return policy.entry_allowed(tool.name, Effect.READ, entry, approved)
 
-        return FilesGrant(root, resources, allowed)
-
-    def _edits(self, root: Root, resources: Sequence[Resource]) -> Any:
-        if not any(resource.effect is Effect.WRITE for resource in resources):
-            return None
-        from remit.workspace.edit import EditsGrant
-
-        return EditsGrant(root, resources, lambda path: self._leavings.note("unfinished", path))
+        return allowed
 
     def _fetch(self, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
         from remit.net.client import WebClient, WebGrant

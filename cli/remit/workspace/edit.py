@@ -12,6 +12,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Change, Original
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
+from remit.workspace.hard_links import WithheldFiles
 from remit.workspace.names import HERE, join, normalise
 from remit.workspace.publish import Publication
 from remit.workspace.root import Root
@@ -22,11 +23,18 @@ class EditsGrant:
     """base.ports.Edits for the declared `path` resources that are written.
 
     A declared name must lead to the real path policy saw, else Failure(file_changed). note: told each directory
-    before a file of ours is put there for a moment."""
+    before a file of ours is put there for a moment. withheld: files that are shown under none of their names."""
 
-    def __init__(self, root: Root, resources: Sequence[Resource], note: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        root: Root,
+        resources: Sequence[Resource],
+        note: Callable[[str], None] = lambda _: None,
+        withheld: WithheldFiles | None = None,
+    ) -> None:
         self._root = root
         self._note = note
+        self._withheld = withheld
         self._paths = {
             resource.name: resource
             for resource in resources
@@ -46,6 +54,8 @@ class EditsGrant:
         try:
             if found.real != real:
                 raise _moved(key)
+            if self._withheld is not None:
+                self._withheld.refuse(key, found.info)
             return msgspec.structs.replace(read_steady(fd, key, real, max_bytes), linked=linked)
         finally:
             os.close(fd)

@@ -10,6 +10,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Entry, Ground, Original
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
+from remit.workspace.hard_links import WithheldFiles
 from remit.workspace.names import below, is_clean, normalise
 from remit.workspace.root import Found, Root
 from remit.workspace.steady import read_steady
@@ -21,13 +22,15 @@ class FilesGrant:
 
     A declared name must lead to the real path policy saw, else Failure(file_changed). What lies
     below a declared tree must be allowed by `entry_allowed` under both its names, else
-    Failure(denied). Anything else: Failure(undeclared).
+    Failure(denied), and so must all names that a file has in the workspace by hard links. Anything else:
+    Failure(undeclared).
     """
 
     def __init__(self, root: Root, resources: Sequence[Resource], entry_allowed: EntryAllowed) -> None:
         read = [resource for resource in resources if resource.effect is Effect.READ]
         self._root = root
         self._allowed = entry_allowed
+        self._withheld = WithheldFiles(root.fd, entry_allowed)
         self._paths = {resource.name: resource for resource in read if resource.kind == "path"}
         self._trees = {resource.name: resource for resource in read if resource.kind == "tree"}
         self._aliases: dict[str, str] = {}
@@ -70,7 +73,7 @@ class FilesGrant:
         from remit.workspace.search_ground import TreeGround
 
         tree, raw = self._tree(name)
-        return TreeGround(self._root, tree, raw, self._allowed)
+        return TreeGround(self._root, tree, raw, self._allowed, self._withheld)
 
     def _tree(self, name: str) -> tuple[Resource, str]:
         key, raw = self._named(name)
@@ -100,6 +103,7 @@ class FilesGrant:
 
     def _hold(self, key: str, found: Found) -> None:
         """What was found is what policy saw, or may be shown as an entry of a tree it saw."""
+        self._withheld.refuse(key, found.info)
         declared = self._paths.get(key) or self._trees.get(key)
         if declared is None:
             entry = Resource("path", key, Effect.READ, real=scrub(found.real))

@@ -170,7 +170,8 @@ def hidden(name: str) -> bool:
 
 
 class WorkspaceSecrets:
-    """The credential files of a workspace, found once and held on to, so that moving one does not uncover it.
+    """The credential files of a workspace, found once and held on to, so that moving one does not uncover it, with all
+    names that they have in it by hard links.
 
     hides: whether a workspace-relative name is one that no tool may read. whole: False when there was
     more than is looked at or held. git: all that is called `.git`, absolute.
@@ -179,11 +180,12 @@ class WorkspaceSecrets:
     def __init__(self, workspace: str, hides: Callable[[str], bool] = hidden) -> None:
         self._workspace = os.path.realpath(workspace)
         self._hides = hides
-        self._held: dict[tuple[int, int], _Held] = {}
+        self._held: dict[tuple[int, int, str], _Held] = {}
         self._left = MAX_ENTRIES
         self.whole = True
         self.git: list[str] = []
         self._search()
+        self._search_links()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -196,10 +198,10 @@ class WorkspaceSecrets:
     def masks(self) -> list[Mask]:
         """Where they are now; what has been deleted is no longer there to be hidden."""
         found = []
-        for identity, held in self._held.items():
+        for (device, inode, _), held in self._held.items():
             path = _where(held.fd)
             if path:
-                found.append(Mask(path, held.folder, identity))
+                found.append(Mask(path, held.folder, (device, inode)))
         return found
 
     def around(self) -> list[str]:
@@ -236,6 +238,27 @@ class WorkspaceSecrets:
                     elif entry.is_dir(follow_symlinks=False) and entry.name not in _WITHOUT_SECRETS:
                         pending.append(name)
 
+    def _search_links(self) -> None:
+        """A hard link is one more name of the very same file."""
+        linked = {(device, inode) for (device, inode, _), each in self._held.items() if _has_links(os.fstat(each.fd))}
+        if not linked:
+            return
+        inodes = {inode for _, inode in linked}
+        pending, left = [self._workspace], MAX_ENTRIES
+        while pending:
+            with suppress(OSError), os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        self.whole = False
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    elif entry.inode() in inodes and not entry.is_symlink():
+                        info = entry.stat(follow_symlinks=False)
+                        if (info.st_dev, info.st_ino) in linked:
+                            self._hold(entry.path, by_place=False)
+
     def _hidden(self, name: str, entry: os.DirEntry[str]) -> bool:
         try:
             folder = entry.is_dir()
@@ -254,9 +277,10 @@ class WorkspaceSecrets:
         with suppress(OSError):
             fd = os.open(path, _PATH)
             facts = os.fstat(fd)
-            identity = (facts.st_dev, facts.st_ino)
             folder = stat.S_ISDIR(facts.st_mode)
-            around = folder and os.path.commonpath((self._workspace, fd_path(fd) or "/")) == fd_path(fd)
+            real = fd_path(fd) or "/"
+            identity = (facts.st_dev, facts.st_ino, real)
+            around = folder and os.path.commonpath((self._workspace, real)) == real
             if around or identity in self._held or not (folder or stat.S_ISREG(facts.st_mode)):
                 os.close(fd)
                 return
@@ -267,6 +291,10 @@ def _where(fd: int) -> str:
     """Where an open file is now, or "" where it has been deleted."""
     path = fd_path(fd)
     return path if os.fstat(fd).st_nlink and path is not None and not path.endswith(" (deleted)") else ""
+
+
+def _has_links(facts: os.stat_result) -> bool:
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink > 1
 
 
 def outermost(masks: Sequence[Mask], kept: Sequence[str]) -> list[Mask]:

@@ -9,6 +9,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
 from remit.workspace.credentials import looks_like_credentials
+from remit.workspace.hard_links import WithheldFiles
 from remit.workspace.names import HERE, is_clean, join
 from remit.workspace.root import Found, Root
 from remit.workspace.walk import EntryAllowed
@@ -17,12 +18,15 @@ from remit.workspace.walk import EntryAllowed
 class TreeGround:
     """base.ports.Ground. raw: the tree's name as the file system has it."""
 
-    def __init__(self, root: Root, tree: Resource, raw: str, allowed: EntryAllowed) -> None:
+    def __init__(
+        self, root: Root, tree: Resource, raw: str, allowed: EntryAllowed, withheld: WithheldFiles | None = None
+    ) -> None:
         """Raises Failure when the tree is no directory, or leads elsewhere than policy saw."""
         self.name = tree.name
         self._root = root
         self._raw = raw
         self._allowed = allowed
+        self._withheld = withheld or WithheldFiles(root.fd, allowed)
         self._judged: dict[str, bool] = {}
         self.fd, found = root.open_directory(raw)
         self._real = found.real
@@ -56,7 +60,15 @@ class TreeGround:
         real = shown if self.name == self._real else scrub(join(self._real, name))
         if looks_like_credentials(shown) or (real is not shown and looks_like_credentials(real)):
             return False
-        return self._allowed(Resource("path", shown, Effect.READ, real=real))
+        return self._allowed(Resource("path", shown, Effect.READ, real=real)) and not self._linked(name)
+
+    def _linked(self, name: str) -> bool:
+        """Whether it is one more name of a file that is withheld."""
+        try:
+            info = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
+        except (OSError, ValueError):
+            return False
+        return info in self._withheld
 
     def open(self, name: str) -> BinaryIO:
         """A regular file below, itself and not through a link."""
@@ -82,6 +94,11 @@ class TreeGround:
         if found.real != join(self._real, name):
             os.close(fd)
             raise _moved(join(self.name, name))
+        try:
+            self._withheld.refuse(scrub(join(self.name, name)), found.info)
+        except Failure:
+            os.close(fd)
+            raise
 
 
 def _moved(name: str) -> Failure:

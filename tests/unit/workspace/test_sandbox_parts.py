@@ -208,3 +208,17 @@ def test_the_private_directory_goes_with_the_sandbox(tmp_path: Path) -> None:
     assert not (tmp_path / "private").exists()
     shutil.rmtree(tmp_path)
     sandbox.close()
+
+
+def test_all_names_of_a_secret_are_hidden(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "private/x.txt").write_text("secret")
+    for name in ("hard.txt", "node_modules/hard.txt"):
+        os.link(tmp_path / "private/x.txt", tmp_path / name)
+    (tmp_path / "soft.txt").symlink_to("private/x.txt")
+    (tmp_path / "plain.txt").write_text("secret")
+    names, secrets = found(tmp_path, hides=lambda name: name.startswith("private/"))
+    assert names == {"private/x.txt", "hard.txt", "node_modules/hard.txt"}
+    assert secrets.whole
+    secrets.close()
