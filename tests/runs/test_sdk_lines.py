@@ -10,6 +10,7 @@ import pytest
 
 from fakes.cli import Home
 from fakes.driving import Driven
+from fakes.model_server import ModelServer, text
 from fakes.sdk import STREAM, run, sdk
 
 DONE = {"text": "Done."}
@@ -200,6 +201,63 @@ def test_states_are_told_to_those_who_read_them(home: Home) -> None:
     states = [line["state"] for line in session.seen if line.get("subtype") == "session_state_changed"]
     assert states == ["running", "idle"]
     assert names(session)[0] == "session_state_changed" and names(session)[-1] == "session_state_changed"
+
+
+def test_a_tool_of_the_client_with_a_faulty_schema_is_left_out(home: Home) -> None:
+    draft = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
+    tools = [
+        {"name": "good", "inputSchema": draft},
+        {"name": "bad", "inputSchema": {"type": "objekt"}},
+        {"name": "", "inputSchema": {}},
+    ]
+    answers = {"initialize": {"serverInfo": {"name": "demo"}}, "tools/list": {"tools": tools}}
+    with sdk(
+        home, "--model", home.script(DONE), "--mcp-config", '{"mcpServers": {"demo": {"type": "sdk"}}}'
+    ) as session:
+        session.say("go")
+        for _ in range(3):
+            request = session.until("control_request")
+            asked = request["request"]["message"]
+            session.reply(request, mcp_response={"result": answers.get(asked["method"], {}), "id": asked.get("id")})
+        assert session.until("result")["result"] == "Done."
+        assert session.end() == 0
+    init = next(line for line in session.seen if line.get("subtype") == "init")
+    assert [name for name in init["tools"] if name.startswith("mcp__")] == ["mcp__demo__good"]
+    [told] = [line for line in session.seen if "the tool bad is not offered" in json.dumps(line)]
+    assert "objekt" in json.dumps(told)
+
+
+def test_a_folder_beside_the_working_directory_is_told_to_have_no_effect(home: Home) -> None:
+    ran = run(home, "go", "--model", home.script(DONE), "--add-dir", "/srv/other")
+    assert ran.code == 0
+    assert "--add-dir /srv/other has no effect" in ran.stderr
+
+
+PROVIDERS = """\
+version = 1
+[mine]
+protocol = "openai"
+base_url = "URL"
+[[mine.models]]
+id = "thinks"
+thinking = "effort"
+"""
+
+
+def test_how_much_to_think_is_set_between_prompts(home: Home) -> None:
+    given = (None, 0, 4_000, 4_001, 16_001, None)
+    with ModelServer([text("Done.")] * len(given)) as server:
+        (home.path / "config" / "providers.toml").write_text(PROVIDERS.replace("URL", server.url))
+        with sdk(home, "--model", "mine/thinks") as session:
+            for number, tokens in enumerate(given):
+                if number:
+                    session.ask("set_max_thinking_tokens", max_thinking_tokens=tokens)
+                    assert session.until("control_response")["response"]["subtype"] == "success"
+                session.say(f"go {number}")
+                assert session.until("result")["result"] == "Done."
+            assert session.end() == 0
+        sent = [request.body.get("reasoning_effort") for request in server.requests]
+    assert sent == [None, "none", "low", "medium", "high", None]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])

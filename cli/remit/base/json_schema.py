@@ -11,6 +11,7 @@ from typing import Any
 from remit.base.text import scrub
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DRAFT_7 = frozenset(f"{scheme}://json-schema.org/draft-07/schema" for scheme in ("http", "https"))
 
 
 def problems(schema: Mapping[str, Any], value: Any, most: int = 5) -> list[str]:
@@ -22,6 +23,14 @@ def problems(schema: Mapping[str, Any], value: Any, most: int = 5) -> list[str]:
     except RecursionError:
         return ["/: the value is nested too deep to be held against the schema"]
     return [f"/{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in found[:most]]
+
+
+def without_draft(schema: Any) -> Any:
+    """A schema that says it is of draft 7, without that word: clients that generate theirs write it, and what they use
+    of it means the same here."""
+    if isinstance(schema, dict) and str(schema.get("$schema", "")).removesuffix("#") in DRAFT_7:
+        return {name: value for name, value in schema.items() if name != "$schema"}
+    return schema
 
 
 def schema_fault(schema: Any) -> str:

@@ -128,6 +128,8 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
         named = {"--session-mirror": flags.session_mirror, "--resume-session-at": flags.resume_at}
         given = next((name for name, value in named.items() if value), "--resume-drops-turn")
         raise RefusedError(f"Error: {given} is not supported")
+    for folder in flags.add_dir:
+        write_stderr(f"remit-sdk: --add-dir {folder} has no effect: tools work in the working directory alone\n")
     rules = _rules(flags)
     systems = (
         _words(flags.system_prompt, flags.system_prompt_file, "--system-prompt-file"),
@@ -169,10 +171,10 @@ def _mode(flags: SdkFlags, environ: Mapping[str, str]) -> str:
 def _schema(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
-    from remit.base.json_schema import schema_fault
+    from remit.base.json_schema import schema_fault, without_draft
 
     try:
-        schema = json.loads(text)
+        schema = without_draft(json.loads(text))
     except (ValueError, RecursionError) as problem:
         raise RefusedError(f"Error: --json-schema is not valid JSON: {problem}") from None
     if not isinstance(schema, dict):

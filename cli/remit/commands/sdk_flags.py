@@ -39,7 +39,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("tools", ("--tools",), "list", "tools", 'The tools: names, "" for none, default for all.'),
     Flag("allowed", ("--allowedTools", "--allowed-tools"), "list", "tools", "Allowed, such as Bash(git diff *) Edit."),
     Flag("disallowed", ("--disallowedTools", "--disallowed-tools"), "list", "tools", "Refused, or not there at all."),
-    Flag("max_turns", ("--max-turns",), "number", "turns"),
+    Flag("max_turns", ("--max-turns",), "number", "turns", "Turns of the model at most; 0 for no limit."),
     Flag("max_usd", ("--max-budget-usd",), "money", "amount", "US dollars; needs the price of the model."),
     Flag("model", ("--model",), metavar="model", help="Of this session: NAME of Anthropic, or PROVIDER/NAME."),
     Flag("fallback_model", ("--fallback-model",), metavar="model", help="To go on with when the model is busy."),

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta
 
+from remit.base.claude_names import FOREIGN_NAMES
 from remit.base.errors import Fault, Faults
 from remit.base.spec import Hook, HookEvent
 from remit.base.text import shorten
@@ -22,24 +23,6 @@ from remit.config.load import parse
 EVENTS: tuple[str, ...] = get_args(HookEvent)
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
 MAX_SECONDS = 3600
-
-OTHER_NAMES: dict[str, tuple[str, ...]] = {
-    "Bash": ("shell",),
-    "Read": ("file_read", "read_file", "view_image", "analyze_csv"),
-    "Write": ("file_write",),
-    "Edit": ("file_edit", "file_apply_patch"),
-    "MultiEdit": ("file_edit", "file_apply_patch"),
-    "Glob": ("file_glob",),
-    "LS": ("list_files", "file_glob"),
-    "Grep": ("file_grep", "search_files"),
-    "WebFetch": ("webfetch", "fetch_url"),
-    "WebSearch": ("websearch",),
-    "Agent": ("task",),
-    "Task": ("task",),
-    "TodoWrite": ("todo_write",),
-    "AskUserQuestion": ("question",),
-}
-"""Names that Claude Code has for tools, and ours that do the same."""
 
 _FOREIGN = "mcp__"
 """Begins the names of tools that are known only once their server was asked."""
@@ -121,11 +104,11 @@ def fitted(hooks: Iterable[Hook], tools: Collection[str]) -> tuple[tuple[Hook, .
     for hook in hooks:
         names: list[str] = []
         for pattern in hook.match:
-            ours = OTHER_NAMES.get(pattern, (pattern,))
+            ours = FOREIGN_NAMES.get(pattern, (pattern,))
             names += ours
             if pattern.startswith(_FOREIGN) or any(fnmatchcase(tool, each) for tool in tools for each in ours):
                 continue
-            near = did_you_mean(pattern, (*tools, *OTHER_NAMES))
+            near = did_you_mean(pattern, (*tools, *FOREIGN_NAMES))
             faults.append(Fault(f"a hook for {shorten(pattern)}, which no tool is called", hook.where, near))
         found.append(msgspec.structs.replace(hook, match=tuple(names)))
     return tuple(found), faults

@@ -7,6 +7,7 @@ from typing import Any
 
 from remit import __version__
 from remit.base.errors import ErrorCode, Failure
+from remit.base.json_schema import schema_fault, without_draft
 from remit.engine.client import Client, NoAnswer
 from remit.tools.contract import Tool
 from remit.tools.harness.client_tool import CLIENT_SECONDS, ClientTool
@@ -17,13 +18,15 @@ MAX_PAGES = 50
 
 
 class ClientServer:
-    """One of them. status: `connected` or `failed`; info: what it says of itself; tools: what it offers."""
+    """One of them. status: `connected` or `failed`; info: what it says of itself; tools: what it offers; left_out:
+    a line on each tool that cannot be offered."""
 
     def __init__(self, name: str, client: Client) -> None:
         self.name = name
         self.status = "pending"
         self.info: dict[str, Any] = {}
         self.tools: list[Tool] = []
+        self.left_out: list[str] = []
         self._client = client
         self._number = 0
 
@@ -46,7 +49,13 @@ class ClientServer:
 
     def offer(self, entries: list[Any]) -> None:
         """Take entries of `tools/list`, which may have come without being asked for."""
-        self.tools = [ClientTool(self.name, entry, self.call) for entry in entries if _is_tool(entry)]
+        self.tools, self.left_out = [], []
+        for told in filter(_is_tool, entries):
+            entry = {**told, "inputSchema": without_draft(told.get("inputSchema"))}
+            if fault := _fault(entry):
+                self.left_out.append(f"{self.name}: the tool {entry['name']} is not offered: its inputSchema: {fault}")
+            else:
+                self.tools.append(ClientTool(self.name, entry, self.call))
         self.status = "connected"
 
     async def _list(self) -> list[Any]:
@@ -89,3 +98,9 @@ class ClientServer:
 
 def _is_tool(entry: Any) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("name"), str) and bool(entry["name"])
+
+
+def _fault(entry: Mapping[str, Any]) -> str:
+    """Why no arguments could be judged by its schema; "" where they can."""
+    schema = entry.get("inputSchema")
+    return schema_fault(schema) if isinstance(schema, dict) else ""

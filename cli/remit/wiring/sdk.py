@@ -232,6 +232,8 @@ class SdkSession:
         )
         if self._wanted.matchers:
             ready.dispatch.hooks.add(ClientHooks(self._client, self._wanted.matchers, facts))
+        for text in (text for server in self._servers.values() for text in server.left_out):
+            ready.run.tell(Notice(kind="tools", text=text))
         if self._stop is not None:
             ready.run.stop(self._stop)
 
@@ -342,10 +344,10 @@ class SdkSession:
         wanted.matchers = read_matchers(fields.get("hooks"))
         wanted.system = _text(fields.get("systemPrompt")) or wanted.system
         wanted.append = _text(fields.get("appendSystemPrompt")) or wanted.append
-        schema = fields.get("jsonSchema")
-        if schema is not None:
-            from remit.base.json_schema import schema_fault
+        if fields.get("jsonSchema") is not None:
+            from remit.base.json_schema import schema_fault, without_draft
 
+            schema = without_draft(fields["jsonSchema"])
             if fault := schema_fault(schema):
                 raise ControlFault(f"jsonSchema: {fault}")
             wanted.schema = schema

@@ -36,9 +36,16 @@ def _command(name: str) -> Page:
     return command_page(name)
 
 
+def _sdk() -> Page:
+    from remit.commands.manual.sdk import sdk_page
+
+    return sdk_page()
+
+
 PAGES: dict[str, Callable[[], Page]] = {
     "remit.1": partial(_command, "remit"),
     **{f"remit-{name}.1": partial(_command, name) for name in COMMANDS},
+    "remit-sdk.1": _sdk,
     **{
         f"remit-{name}.5": partial(_formats, name)
         for name in ("task", "script", "policy", "approvals", "providers", "hooks")

@@ -115,10 +115,13 @@ def hooks_page() -> Page:
 def _keys() -> Iterator[Block]:
     import msgspec
 
-    from remit.config.hooks import OTHER_NAMES, HookKeys
+    from remit.base.claude_names import FOREIGN_NAMES
+    from remit.config.hooks import HookKeys
 
     schema = msgspec.json.schema(HookKeys)["$defs"]["HookKeys"]
     for name, key in schema["properties"].items():
         required = " Required." if name in schema["required"] else ""
-        names = f" The names {', '.join(OTHER_NAMES)} stand for the tools that do the same." if name == "match" else ""
+        names = (
+            f" The names {', '.join(FOREIGN_NAMES)} stand for the tools that do the same." if name == "match" else ""
+        )
         yield item(name, f"{key['description']}{names}{required}")

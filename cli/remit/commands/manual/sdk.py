@@ -1,0 +1,93 @@
+"""remit-sdk(1): the entry point for programs written for Claude Code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from remit.commands.manual.page import Code, Item, Page, Para, Section, Span, bold, item
+
+PYTHON = """\
+import asyncio
+from claude_agent_sdk import ClaudeAgentOptions, query
+
+async def main():
+    options = ClaudeAgentOptions(cli_path="/usr/local/bin/remit-sdk", allowed_tools=["Read"])
+    async for message in query(prompt="What does main.py do?", options=options):
+        print(message)
+
+asyncio.run(main())
+"""
+TYPESCRIPT = """\
+import { query } from "@anthropic-ai/claude-agent-sdk";
+
+const options = { pathToClaudeCodeExecutable: "/usr/local/bin/remit-sdk", allowedTools: ["Read"] };
+for await (const message of query({ prompt: "What does main.py do?", options })) console.log(message);
+"""
+
+EXITS = {
+    "0": "The last result is no error, or SIGINT ended the session.",
+    "1": "The last result is an error, or the session could not begin: standard error says why.",
+    "129, 143": "SIGHUP or SIGTERM ended the session.",
+}
+ENVIRONMENT = {
+    "ANTHROPIC_MODEL": "The model where `--model` names none.",
+    "ANTHROPIC_API_KEY": "The key for models of Anthropic; those of other providers are found as for remit(1).",
+    "CLAUDE_CODE_SDK_READS_SESSION_STATE": "With `1` lines tell whether the session is idle, runs or waits.",
+    "IS_SANDBOX": "With `1` root may set the mode bypassPermissions.",
+}
+
+
+def sdk_page() -> Page:
+    """remit-sdk(1)."""
+    return Page(
+        "remit-sdk",
+        1,
+        "remit for programs that drive Claude Code's headless mode",
+        (
+            Section("SYNOPSIS", (Para("`remit-sdk [options] [prompt]`"),)),
+            Section(
+                "DESCRIPTION",
+                (
+                    Para(
+                        "The program takes the flags of Claude Code's headless mode, and speaks its stream-JSON on "
+                        "standard input and output, so that the official clients in Python and TypeScript drive remit "
+                        "where they are given its path. Rules, limits, sandbox and journal are those of remit-run(1), "
+                        "and `remit.toml` holds for it too; `remit runs` lists its sessions."
+                    ),
+                    Para(
+                        "Tools and their parameters bear the names that such programs know: Read, Write, Edit, Bash, "
+                        "Glob, Grep, WebFetch, Agent, TodoWrite and so on, in messages, callbacks, hooks and lists of "
+                        "allowed tools. Tools without such a name keep that of remit-tools(7). What a flag names and "
+                        "remit does not have is told on standard error, and passed over."
+                    ),
+                    Para(
+                        "Permissions: tools that only read are allowed, all else is asked. With "
+                        "`--permission-prompt-tool stdio`, which the clients pass where there is a callback, the "
+                        "client is asked; without it such calls are refused."
+                    ),
+                    Para(
+                        "`--add-dir` has no effect: tools work in the working directory alone. Of MCP servers those "
+                        "that live in the client are served; others are shown as failed. `--session-mirror`, "
+                        "`--resume-session-at` and `--resume-drops-turn` are "
+                        "refused."
+                    ),
+                ),
+            ),
+            Section("OPTIONS", tuple(_options())),
+            Section("EXIT STATUS", tuple(item(code, text) for code, text in EXITS.items())),
+            Section("ENVIRONMENT", tuple(item(name, text) for name, text in ENVIRONMENT.items())),
+            Section("EXAMPLES", (Para("In Python:"), Code(PYTHON), Para("In TypeScript:"), Code(TYPESCRIPT))),
+            Section("SEE ALSO", (Para("remit-run(1), remit-tools(7), remit-policy(5)"),)),
+        ),
+    )
+
+
+def _options() -> Iterator[Item]:
+    from remit.commands.sdk_flags import FLAGS
+
+    for flag in FLAGS:
+        if not flag.help and not flag.choices:
+            continue
+        term = bold(", ".join(flag.names)), *((Span(" "), Span(flag.metavar, "italic")) if flag.metavar else ())
+        choices = f"One of {', '.join(flag.choices)}." if flag.choices else ""
+        yield Item(term, (Para(" ".join(filter(None, (flag.help, choices)))),))
