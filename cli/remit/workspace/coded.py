@@ -22,6 +22,8 @@ _DECLARED = (
 )
 _STRAYS = re.compile("[\udc80-\udcff]")
 _ESCAPE = "surrogateescape"
+_TELL_NOTHING = bytes(range(0x80)) + b"\x81\x8d\x8f\x90\x9d\xfe\xff"
+"""ASCII, and bytes that are no character of windows-1252, or next to none's: they come of damage, in any encoding."""
 
 
 class Coding(NamedTuple):
@@ -49,8 +51,8 @@ class Coded(NamedTuple):
 
 
 def read_coded(data: bytes) -> Coded:
-    """The text by its byte order mark, else by the encoding it declares, else as UTF-8, also with a few
-    bytes that are none, else as windows-1252."""
+    """The text by its byte order mark, else by the encoding it declares, else as UTF-8, also with bytes that are none,
+    unless these are more than its characters beyond ASCII and look like letters: then as windows-1252."""
     for mark, encoding in BOMS:
         if data.startswith(mark):
             return _marked(data[len(mark) :], mark, encoding)
@@ -62,7 +64,7 @@ def read_coded(data: bytes) -> Coded:
     except UnicodeDecodeError:
         text = data.decode("utf-8", _ESCAPE)
     strays = _strays(text)
-    if strays < _beyond_ascii(text) - strays:
+    if strays <= _beyond_ascii(text) - strays or not data.translate(None, _TELL_NOTHING):
         return Coded(text, UTF_8, strays)
     coding = Coding(FALLBACK, "cp1252", errors=_ESCAPE)
     text = data.decode(coding.codec, coding.errors)
