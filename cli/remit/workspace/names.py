@@ -31,7 +31,7 @@ def normalise(spelled: str) -> str:
     """The workspace-relative POSIX name behind what the model spelled; "" and "." are the workspace.
 
     Dots and doubled or trailing slashes go; letters stay byte for byte, whatever their case or
-    Unicode form. Raises Failure(path_refused) for whatever is absolute, climbs, or names a device.
+    Unicode form. Raises Failure(path_refused) for whatever is absolute, climbs, or names a drive.
     """
     _check_text(spelled)
     if "\\" in spelled:
@@ -45,6 +45,16 @@ def normalise(spelled: str) -> str:
     if len(name.encode()) > MAX_PATH_BYTES:
         raise _refused(spelled, f"is longer than {MAX_PATH_BYTES} bytes")
     return name or HERE
+
+
+def is_device(name: str) -> bool:
+    """Whether a part of a name means a device on some systems."""
+    return any(re.split(r"[.:]", part, maxsplit=1)[0].rstrip(" ").upper() in _DEVICES for part in name.split("/"))
+
+
+def device_refused(name: str) -> Failure:
+    """The refusal of such a name."""
+    return _refused(name, "contains a reserved device name")
 
 
 def is_clean(name: str) -> bool:
@@ -85,8 +95,6 @@ def _check_part(spelled: str, part: str) -> None:
         raise _refused(spelled, "contains '..'")
     if _DRIVE.match(part):
         raise _refused(spelled, f"contains the drive letter '{part[:2]}'")
-    if re.split(r"[.:]", part, maxsplit=1)[0].rstrip(" ").upper() in _DEVICES:
-        raise _refused(spelled, f"contains the reserved device name {shorten(part)}")
     if len(part.encode()) > MAX_PART_BYTES:
         raise _refused(spelled, f"has a part longer than {MAX_PART_BYTES} bytes")
 

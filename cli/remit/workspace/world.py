@@ -7,14 +7,15 @@ from typing import Literal
 from remit.base.errors import Failure
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub
-from remit.workspace.names import normalise
+from remit.workspace.names import device_refused, is_device, normalise
 from remit.workspace.root import Root
 
 
 class WorkspaceWorld:
     """The part of base.ports.World that is one workspace: names go through its spelling rules and its links.
 
-    Raises Failure(path_refused) for a name that is misspelled or leads out of the workspace.
+    Raises Failure(path_refused) for a name that is misspelled or leads out of the workspace, or that
+    would be a device on some systems and is no file here.
     """
 
     def __init__(self, root: Root) -> None:
@@ -42,4 +43,14 @@ class WorkspaceWorld:
 
     def _resource(self, kind: Literal["path", "tree"], spelled: str, effect: Effect) -> Resource:
         name = normalise(spelled)
+        self._refuse_new_device(name)
         return Resource(kind, name, effect, real=scrub(self._root.resolve(name)), inside=True)
+
+    def _refuse_new_device(self, name: str) -> None:
+        """What is there, such as an `aux.c`, can only be what it is; what is not there, others could not have."""
+        if not is_device(name):
+            return
+        try:
+            self._root.look(name)
+        except Failure:
+            raise device_refused(name) from None

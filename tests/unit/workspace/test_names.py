@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.base.errors import ErrorCode, Failure
-from remit.workspace.names import MAX_PART_BYTES, MAX_PATH_BYTES, below, is_clean, join, normalise
+from remit.workspace.names import (
+    MAX_PART_BYTES,
+    MAX_PATH_BYTES,
+    below,
+    device_refused,
+    is_clean,
+    is_device,
+    join,
+    normalise,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,18 +73,6 @@ def test_accepted(spelled: str, name: str) -> None:
         ("docs\\b.txt", "backslash; write '/'"),
         ("\\\\host\\share", "backslash"),
         ("..\\x", "backslash"),
-        ("CON", "reserved device name 'CON'"),
-        ("con", "reserved device name 'con'"),
-        ("docs/nul.txt", "reserved device name 'nul.txt'"),
-        ("aux/x.txt", "reserved device name 'aux'"),
-        ("PRN .txt", "reserved device name"),
-        ("nul:stream", "reserved device name"),
-        ("com1", "reserved device name"),
-        ("COM9.tar.gz", "reserved device name"),
-        ("lpt1.txt", "reserved device name"),
-        ("LPT9", "reserved device name"),
-        ("com\u00b9", "reserved device name"),
-        ("CONOUT$", "reserved device name"),
         ("a\nb", "control character U+000A at character 1"),
         ("a\tb", "control character U+0009"),
         ("\x1b[31m", "control character U+001B at character 0"),
@@ -94,6 +91,34 @@ def test_refused(spelled: str, why: str) -> None:
     assert why in caught.value.message
     assert "relative to the workspace" in caught.value.message
     caught.value.message.encode()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CON",
+        "con",
+        "docs/nul.txt",
+        "aux/x.txt",
+        "PRN .txt",
+        "nul:stream",
+        "com1",
+        "COM9.tar.gz",
+        "lpt1.txt",
+        "LPT9",
+        "com\u00b9",
+        "CONOUT$",
+    ],
+)
+def test_devices(name: str) -> None:
+    assert normalise(name) == name
+    assert is_device(name)
+    assert device_refused(name).code is ErrorCode.PATH_REFUSED
+
+
+@pytest.mark.parametrize("name", ["console.md", "com10.md", "nul1.txt", "docs/auxiliary.c", "x.nul"])
+def test_no_devices(name: str) -> None:
+    assert not is_device(name)
 
 
 def test_the_longest_path_passes_and_one_byte_more_is_refused() -> None:

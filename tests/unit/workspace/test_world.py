@@ -50,3 +50,13 @@ def test_a_real_name_that_is_not_utf8_is_text_all_the_same(open_root: OpenRoot, 
     os.symlink(b"caf\xe9.txt", os.fsencode(workspace) + b"/l.txt")
     resource = WorkspaceWorld(open_root(workspace)).path("l.txt", Effect.READ)
     assert resource.real == "caf\ufffd.txt"
+
+
+def test_a_file_that_would_be_a_device_elsewhere(open_root: OpenRoot, workspace: Path) -> None:
+    (workspace / "aux.c").write_text("int x;")
+    world = WorkspaceWorld(open_root(workspace))
+    assert world.path("aux.c", Effect.WRITE).real == "aux.c"
+    for spelled in ("nul.txt", "aux/new.c"):
+        with pytest.raises(Failure, match="reserved device name") as caught:
+            world.path(spelled, Effect.WRITE)
+        assert caught.value.code is ErrorCode.PATH_REFUSED
