@@ -21,6 +21,7 @@ from remit.workspace.sandbox_rights import (
     SCOPES_ABI,
     TRUNCATE_ABI,
     handled,
+    network_sockets,
     no_sockets,
     usable,
     writable,
@@ -49,8 +50,8 @@ class Layer(msgspec.Struct, frozen=True):
 
 class Facilities(msgspec.Struct, frozen=True):
     """What of the system is used. landlock: its version, 0 for none. root: we can make namespaces
-    ourselves. bubblewrap: the program that makes them for us, or "". why: what the system said of each
-    facility that it refused, by name."""
+    ourselves. seccomp: no sockets, for want of net. families: none of a kind that net does not hold. bubblewrap: the
+    program that makes them for us, or "". why: what the system said of each facility that it refused, by name."""
 
     user: bool = False
     mounts: bool = False
@@ -61,6 +62,7 @@ class Facilities(msgspec.Struct, frozen=True):
     net: bool = False
     landlock: int = 0
     seccomp: bool = False
+    families: bool = False
     bubblewrap: str = ""
     why: dict[str, str] = {}
 
@@ -138,7 +140,7 @@ class Sandbox(Confinement):
             listen=0,
             capabilities=list(ROOT_KEEPS.values()) if os.geteuid() == 0 else [],
             landlock=self._landlock() if facilities.landlock else None,
-            seccomp=no_sockets() if facilities.seccomp else b"",
+            seccomp=self._filter(),
         )
 
     def begin(self) -> None:
@@ -243,6 +245,11 @@ class Sandbox(Confinement):
             attach=attach,
             devices=list(DEVICES) if self.facilities.devices else [],
         )
+
+    def _filter(self) -> bytes:
+        if self.facilities.seccomp:
+            return no_sockets()
+        return network_sockets() if self.facilities.families else b""
 
     def _landlock(self) -> Landlock:
         abi = self.facilities.landlock

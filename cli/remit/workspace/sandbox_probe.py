@@ -10,7 +10,7 @@ import msgspec
 from remit.workspace.launcher_request import Request
 from remit.workspace.process_launch import NotStarted, launch_once
 from remit.workspace.sandbox import Facilities, Grounds, Sandbox
-from remit.workspace.sandbox_rights import LIMITS, landlock_abi, may_mount, no_sockets
+from remit.workspace.sandbox_rights import LIMITS, landlock_abi, may_mount, network_sockets, no_sockets
 from remit.workspace.sandbox_secrets import WorkspaceSecrets
 
 SECONDS = 10.0
@@ -27,7 +27,7 @@ _LOST: dict[str, tuple[str, ...]] = {
     "proc": ("proc",),
     "net": ("net",),
     "landlock": ("landlock",),
-    "seccomp": ("seccomp",),
+    "seccomp": ("seccomp", "families"),
 }
 """By the step that failed: what is done without."""
 
@@ -50,7 +50,16 @@ def wished() -> Facilities:
     abi = landlock_abi()
     why = {} if abi else {"landlock": "this kernel has no Landlock, or it is off"}
     return Facilities(
-        user=user, mounts=True, read_only=True, devices=True, pid=True, proc=True, net=True, landlock=abi, why=why
+        user=user,
+        mounts=True,
+        read_only=True,
+        devices=True,
+        pid=True,
+        proc=True,
+        net=True,
+        landlock=abi,
+        families=bool(network_sockets()),
+        why=why,
     )
 
 

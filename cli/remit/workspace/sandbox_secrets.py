@@ -4,74 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from remit.workspace.beneath import fd_path
 from remit.workspace.credentials import FOLDERS, looks_like_credentials
+from remit.workspace.sandbox_places import HOME_PLACES, SYSTEM_PLACES
 
 MAX_ENTRIES = 200_000
 """Entries of the workspace that are looked at."""
 
+MAX_FOREIGN_ENTRIES = 20_000
+"""Of these, entries of directories that hold what others wrote, the outer ones first."""
+
 MAX_FOUND = 512
 """Secrets in the workspace that are masked."""
-
-HOME_PLACES = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".azure",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".config/op",
-    ".config/doctl",
-    ".config/rclone",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/containers/auth.json",
-    ".mozilla",
-    ".password-store",
-    ".local/share/keyrings",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".vault-token",
-    ".terraform.d/credentials.tfrc.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".gradle/gradle.properties",
-    ".env",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-)
-"""Below a home directory: keys, tokens, and what people typed."""
-
-SYSTEM_PLACES = (
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/ssl/private",
-    "/etc/ssh/ssh_host_rsa_key",
-    "/etc/ssh/ssh_host_ecdsa_key",
-    "/etc/ssh/ssh_host_ed25519_key",
-    "/run/secrets",
-    "/var/run/secrets",
-)
 
 SOURCES = (
     ".py",
@@ -105,8 +54,15 @@ SOURCES = (
 """Ends of names that programs and people read as text of a project: what looks like credentials by its name, such as
 `credentials.py`, is left in sight of commands, which could not build or test the project without it."""
 
-_WITHOUT_SECRETS = frozenset({".git", ".hg", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
-"""Directories of the workspace that hold what others wrote: sample keys, certificates, no secret of the user's."""
+_FOREIGN = frozenset({".git", ".hg", "node_modules", "site-packages", "__pycache__", ".tox", ".venv", "venv"})
+"""Directories of the workspace that hold what others wrote: certificates and sample keys, which programs need. Of what
+looks like credentials there, only files such as `.env` are taken for the user's."""
+
+_OBJECTS = ".git/objects"
+"""Many, and named by git alone."""
+
+_OF_PACKAGES = ".npmrc"
+"""Many packages have one, with settings and no token."""
 
 _LISTENS = 0x10000
 _PATH = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
@@ -217,26 +173,39 @@ class WorkspaceSecrets:
         return sorted(found)
 
     def _search(self) -> None:
+        foreign: deque[str] = deque()
         pending = [""]
         while pending:
-            below = pending.pop()
-            try:
-                entries = os.scandir(os.path.join(self._workspace, below))
-            except OSError:
-                continue
-            with entries:
-                for entry in entries:
-                    self._left -= 1
-                    if self._left < 0:
-                        self.whole = False
-                        return
-                    name = f"{below}/{entry.name}" if below else entry.name
-                    if entry.name == ".git":
-                        self.git.append(entry.path)
-                    if self._hidden(name, entry):
-                        self._hold(entry.path, not self._hidden(entry.name, entry))
-                    elif entry.is_dir(follow_symlinks=False) and entry.name not in _WITHOUT_SECRETS:
-                        pending.append(name)
+            for name, entry in self._entries(pending.pop()):
+                self._left -= 1
+                if self._left < 0:
+                    self.whole = False
+                    return
+                if entry.name == ".git":
+                    self.git.append(entry.path)
+                if self._hidden(name, entry):
+                    self._hold(entry.path, not self._hidden(entry.name, entry))
+                elif entry.is_dir(follow_symlinks=False):
+                    (foreign if entry.name in _FOREIGN else pending).append(name)
+        self._search_foreign(foreign)
+
+    def _search_foreign(self, pending: deque[str]) -> None:
+        left = MAX_FOREIGN_ENTRIES
+        while pending:
+            for name, entry in self._entries(pending.popleft()):
+                left -= 1
+                if left < 0:
+                    return
+                if self._hidden(name, entry) and not _is_theirs(name, entry.name):
+                    self._hold(entry.path, not self._hidden(entry.name, entry))
+                elif entry.is_dir(follow_symlinks=False) and not name.endswith(_OBJECTS):
+                    pending.append(name)
+
+    def _entries(self, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Those of a directory of the workspace, with their names in it."""
+        with suppress(OSError), os.scandir(os.path.join(self._workspace, below)) as entries:
+            for entry in entries:
+                yield f"{below}/{entry.name}" if below else entry.name, entry
 
     def _search_links(self) -> None:
         """A hard link is one more name of the very same file."""
@@ -285,6 +254,11 @@ class WorkspaceSecrets:
                 os.close(fd)
                 return
             self._held[identity] = _Held(fd, folder, by_place)
+
+
+def _is_theirs(name: str, base: str) -> bool:
+    """Whether what looks like credentials belongs to what others wrote."""
+    return looks_like_credentials(f"{name}/any", name) and (not base.startswith(".") or base == _OF_PACKAGES)
 
 
 def _where(fd: int) -> str:

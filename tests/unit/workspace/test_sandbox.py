@@ -296,6 +296,36 @@ def test_moving_a_secret_does_not_uncover_it(user: str) -> None:
     assert not any(SECRET in said for said in ran.said.values())
 
 
+def opens(*arguments: object) -> str:
+    return f"python3 -c 'import socket; socket.socket({', '.join(map(str, arguments))})'"
+
+
+SOCKETS = {
+    "unix": opens(1, 1),
+    "inet": opens(2, 1),
+    "inet, datagrams": opens(2, 2),
+    "inet6": opens(10, 1),
+    "netlink route": opens(16, 3, 0),
+    "pair": "python3 -c 'import socket; socket.socketpair()'",
+    "names": "python3 -c 'import socket; socket.getaddrinfo(\"localhost\", 1); socket.if_nameindex()'",
+}
+NO_SOCKETS = {
+    "vsock": opens(40, 1),
+    "packet": opens(17, 3, 3),
+    "netlink audit": opens(16, 3, 9),
+    "netlink netfilter": opens(16, 3, 12),
+    "netlink uevent": opens(16, 3, 15),
+    "alg": opens(38, 5),
+}
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_kinds_of_sockets(user: str) -> None:
+    ran = confined({**SOCKETS, **NO_SOCKETS}, as_user=user)
+    assert {name: ran.said[name] for name in SOCKETS if ran.code[name] != 0} == {}
+    assert [name for name in NO_SOCKETS if "Address family not supported" not in ran.said[name]] == []
+
+
 WITHHELD = {
     "read": "cat a/private/deep/x.txt",
     "move": "mv a/private a/other",

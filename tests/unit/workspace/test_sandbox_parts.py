@@ -44,6 +44,12 @@ def test_what_the_system_refuses_is_done_without(step: str, gone: set[str]) -> N
     assert "Operation not permitted" in less.why[step]
 
 
+def test_a_system_without_seccomp_filters_no_kinds_of_sockets() -> None:
+    have = Facilities(net=True, families=True)
+    less = without(have, NotStarted("seccomp", 22, "Invalid argument"))
+    assert less is not None and (less.net, less.families, less.seccomp) == (True, False, False)
+
+
 @pytest.mark.parametrize("step", ["exec", "launcher", "seccomp"])
 def test_what_is_no_facility_cannot_be_done_without(step: str) -> None:
     assert without(ALL, NotStarted(step, 1, "no")) is None
@@ -115,7 +121,15 @@ def test_secrets_of_a_workspace(tmp_path: Path) -> None:
             for name in (".env", "a/b/server.key", ".aws/config", "plain.txt", "id_rsa.pub", "credentials.py")
         )
     )
-    write(*(tmp_path / name for name in ("node_modules/x/.env", ".venv/cacert.pem", ".git/credentials")))
+    theirs = (
+        ".venv/cacert.pem",
+        ".venv/keys/id_rsa",
+        "node_modules/x/.npmrc",
+        "node_modules/gcloud/index.js",
+        ".git/credentials",
+        ".git/refs/heads/id_rsa",
+    )
+    write(*(tmp_path / name for name in theirs))
     (tmp_path / "settings").write_text("secret")
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / ".env").symlink_to("../settings")
@@ -130,6 +144,38 @@ def test_secrets_of_a_workspace(tmp_path: Path) -> None:
     assert secrets.whole
     secrets.close()
     assert len(secrets) == 0
+
+
+@pytest.mark.parametrize(
+    "folder", [".git/x", "node_modules/q", ".venv", "venv", "a/site-packages", "a/__pycache__", ".tox/b", ".hg"]
+)
+@pytest.mark.parametrize("secret", [".env", ".env.local", ".netrc", ".aws"])
+def test_secrets_among_what_others_wrote(tmp_path: Path, folder: str, secret: str) -> None:
+    write(tmp_path / folder / (secret if secret != ".aws" else ".aws/config"))
+    names, secrets = found(tmp_path)
+    assert (names, secrets.whole) == ({f"{folder}/{secret}"}, True)
+    secrets.close()
+
+
+def test_rules_withhold_what_others_wrote(tmp_path: Path) -> None:
+    write(tmp_path / "node_modules" / "private" / "x.js", tmp_path / "node_modules" / "open" / "x.js")
+    names, secrets = found(tmp_path, hides=lambda name: "/private/" in name)
+    assert names == {"node_modules/private/x.js"}
+    assert secrets.around() == [str(tmp_path.resolve() / place) for place in ("node_modules", "node_modules/private")]
+    secrets.close()
+
+
+@pytest.mark.parametrize(("before", "seen"), [(19_999, True), (20_000, False)])
+def test_so_much_of_what_others_wrote_is_looked_at(tmp_path: Path, before: int, seen: bool) -> None:
+    outer, inner = tmp_path / "venv", tmp_path / "venv" / "d"
+    inner.mkdir(parents=True)
+    for number in range(before - 1):
+        os.close(os.open(outer / str(number), os.O_CREAT))
+    write(inner / ".env")
+    names, secrets = found(tmp_path)
+    # The inner directory counts as well.
+    assert (names, secrets.whole) == ({"venv/d/.env"} if seen else set(), True)
+    secrets.close()
 
 
 def test_secrets_are_followed(tmp_path: Path) -> None:
