@@ -9,6 +9,7 @@ import pytest
 
 from fakes.cli import Home
 from remit.store.leavings import FOLDER, Leavings
+from remit.workspace.sandbox_git import GIT_NOTE, Repositories
 
 STRAY = ".remit-0123456789abcdef.tmp"
 LOOKS = [
@@ -55,6 +56,22 @@ def test_the_next_run_clears_away_what_was_left(home: Home) -> None:
     assert home.run("run", "Go", "-m", home.script({"text": "hi"})).code == 0
     assert not stray.exists() and not private.exists() and kept.exists()
     assert not os.listdir(home.path / "state" / FOLDER)
+
+
+def test_the_next_run_puts_aside_what_commands_would_have_git_run(home: Home) -> None:
+    store = home.work / ".git"
+    store.mkdir()
+    private = home.path / "remit-private"
+    private.mkdir()
+    repositories = Repositories([str(store)], str(private / GIT_NOTE))
+    repositories.begin([str(home.work)])
+    (store / "commondir").write_text("../evil")
+    home.write("new/.git/config", "[core]\n\tfsmonitor = evil\n")
+    repositories.close()
+    dead(home, ("private", private))
+    assert home.run("run", "Go", "-m", home.script({"text": "hi"})).code == 0
+    assert not (store / "commondir").exists() and not (home.work / "new" / ".git" / "config").exists()
+    assert not private.exists()
 
 
 def test_a_run_whose_commands_are_confined_is_killed_and_the_next_one_tidies(home: Home, tmp_path: Path) -> None:

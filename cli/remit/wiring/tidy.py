@@ -40,4 +40,7 @@ def _clear(leaving: Leaving) -> None:
 
 
 def _remove(leaving: Leaving) -> None:
+    from remit.workspace.sandbox_git import GIT_NOTE, recover
+
+    recover(os.path.join(leaving.path, GIT_NOTE))
     remove_directory(leaving.path)

@@ -81,8 +81,9 @@ class Confinement:
     def begin(self) -> None:
         """A command is about to run."""
 
-    def end(self) -> None:
-        """It has ended, and with it all that it started."""
+    def end(self) -> tuple[str, ...]:
+        """It has ended, and with it all that it started. Returns what of its doing was undone."""
+        return ()
 
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         """The command line that runs `argv` in `directory`."""
@@ -174,12 +175,14 @@ class ProcessGrant:
         for attempt in range(_TRIES):
             self._confinement.begin()
             try:
-                return await self._once(self._request(argv, directory, identity, stdin), seconds, take)
+                finished = await self._once(self._request(argv, directory, identity, stdin), seconds, take)
             except NotStarted as problem:
                 if (problem.step, problem.number) not in _PASSING or attempt == _TRIES - 1:
                     raise _not_started(argv, problem) from None
+                continue
             finally:
-                self._confinement.end()
+                undone = self._confinement.end()
+            return msgspec.structs.replace(finished, left_behind=undone)
         raise AssertionError("the last try returns or raises")
 
     async def _once(self, request: Request, seconds: float, take: Take) -> Finished:

@@ -12,7 +12,8 @@ from remit.workspace.launcher_jail import MASK_FILE, make_unreadable
 from remit.workspace.launcher_request import Attach, Jail, Landlock, Mounts
 from remit.workspace.process import Confinement
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
-from remit.workspace.sandbox_git import Repositories
+from remit.workspace.sandbox_git import GIT_NOTE, Repositories
+from remit.workspace.sandbox_git_search import MAX_FOLDERS
 from remit.workspace.sandbox_rights import (
     DEVICES,
     LIMITS,
@@ -36,6 +37,8 @@ SHARED_TEMP = ("/tmp", "/var/tmp")
 _TEMP = "tmp"
 _MASKS = "masks"
 _FOLDER = "folder"
+_PUT_ASIDE = "{name} was renamed to {name}.refused-*: git would run what it names, outside the sandbox"
+_UNSEARCHED = f"only {MAX_FOLDERS} directories were searched for repositories that would run programs later"
 
 
 class Layer(msgspec.Struct, frozen=True):
@@ -89,7 +92,9 @@ class Sandbox(Confinement):
         self.facilities = facilities
         self._grounds = grounds
         self._secrets = secrets
-        self._repositories = Repositories(secrets.git if secrets is not None else ())
+        self._repositories = Repositories(
+            secrets.git if secrets is not None else (), os.path.join(grounds.private, GIT_NOTE)
+        )
         self._temp = os.path.join(grounds.private, _TEMP)
         self._homes = homes()
         for name, mode in ((_TEMP, 0o1777), (_MASKS, 0o700)):
@@ -144,10 +149,14 @@ class Sandbox(Confinement):
         )
 
     def begin(self) -> None:
-        self._repositories.begin()
+        self._repositories.begin(self._kept())
 
-    def end(self) -> None:
-        self._repositories.end()
+    def end(self) -> tuple[str, ...]:
+        workspace = os.path.realpath(self._grounds.workspace)
+        aside = self._repositories.end()
+        told = [os.path.relpath(path, workspace) if _within(path, workspace) else path for path in aside]
+        texts = [_PUT_ASIDE.format(name=name) for name in told]
+        return tuple(texts if self._repositories.whole else [*texts, _UNSEARCHED])
 
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         if not self.facilities.bubblewrap:

@@ -2,7 +2,9 @@
 
 A command may commit, and may not leave something behind that runs, unconfined, when the user calls git next.
 What is there stays readable and is not written; what was not there and appears is put aside when the command
-ends, under a name that git does not know. Attributes are left alone: without settings they name no program.
+ends, under a name that git does not know. A repository that it makes keeps only settings that name no program, and
+no hooks. Attributes are left alone: without settings they name no program. What a run that was killed could not put
+aside any more, the next one does.
 """
 
 from __future__ import annotations
@@ -12,17 +14,38 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+import msgspec
+
 from remit.workspace.beneath import fd_path
+from remit.workspace.sandbox_git_search import StoreSearch, unlock_fd
+from remit.workspace.sandbox_git_settings import harmless
 
 RULING = ("hooks", "config", "config.worktree", "commondir", "gitdir")
 """Of a directory of git: `commondir` leads to another one, and its hooks and settings."""
+
+GIT_NOTE = "git.json"
+"""The note, in the private directory of a run."""
 
 MAX_STORES = 256
 MAX_DEPTH = 6
 """Of submodules in submodules, by directories."""
 
 _MAX_LINK_BYTES = 4096 + 16
+_MAX_SETTINGS_BYTES = 1 << 18
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+Identity = tuple[int, int]
+"""Device and inode."""
+
+
+class Note(msgspec.Struct, frozen=True, array_like=True):
+    """What holds while commands run. roots: where they write. stores: the directories of git that were there, with
+    device, inode and the names that were absent. known: all that were there."""
+
+    roots: list[bytes]
+    stores: list[tuple[bytes, int, int, list[str]]]
+    known: list[Identity]
 
 
 class _Store:
@@ -46,14 +69,25 @@ class _Store:
 class Repositories:
     """Those of a workspace when a run starts. Held open, since a command can move what is above them."""
 
-    def __init__(self, entries: Iterable[str]) -> None:
-        """entries: absolute paths of all that is called `.git`, directories and files."""
-        self._stores: dict[tuple[int, int], _Store] = {}
+    def __init__(self, entries: Iterable[str], note: str = "") -> None:
+        """entries: absolute paths of all that is called `.git`, directories and files. note: a file in which it is
+        written down, before commands run, what they may not leave behind; "": nowhere."""
+        self._stores: dict[Identity, _Store] = {}
         self._links: list[str] = []
         self._running = 0
+        self._note = note
+        self._noted = b""
+        self._search = StoreSearch()
+        self._roots: list[str] | None = None
+        self._known: set[Identity] = set()
         for entry in entries:
             with suppress(OSError):
                 self._take(entry)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all directories could be searched."""
+        return self._search.whole
 
     def close(self) -> None:
         for store in self._stores.values():
@@ -75,22 +109,47 @@ class Repositories:
         ]
         return [*self._links, *inside]
 
-    def begin(self) -> None:
-        """A command is about to run."""
+    def begin(self, roots: Sequence[str] = ()) -> None:
+        """A command is about to run. roots: real paths of the directories in which it may write, the same each time."""
+        if self._roots is None:
+            self._roots = list(roots)
+            for path in self._search.look(self._roots):
+                with suppress(OSError):
+                    self._known.add(_identity(os.lstat(path)))
+                    self._open(path)
         if not self._running:
             # What came while none ran is the user's.
             for store in self._stores.values():
                 store.absent = store.missing()
+            self._write_note()
         self._running += 1
 
-    def end(self) -> None:
-        """A command has ended: put aside what it made that would rule git."""
+    def end(self) -> list[str]:
+        """A command has ended: put aside what it made that would rule git. Returns where that was, absolute."""
         self._running -= 1
-        for store in self._stores.values():
-            for name in store.absent:
-                aside = f"{name}.refused-{os.urandom(4).hex()}"
-                with suppress(OSError):
-                    os.rename(name, aside, src_dir_fd=store.fd, dst_dir_fd=store.fd)
+        aside = [name for store in self._stores.values() for name in _clear(store.fd, store.absent)]
+        known = {*self._known, *self._stores}
+        return [*aside, *tame(self._search.look(self._roots or ()), self._roots or (), known)]
+
+    def _write_note(self) -> None:
+        if not self._note:
+            return
+        stores = [
+            (os.fsencode(path), *identity, sorted(store.absent))
+            for identity, store in self._stores.items()
+            if (path := _path(store.fd))
+        ]
+        note = msgspec.json.encode(
+            Note([os.fsencode(root) for root in self._roots or ()], stores, sorted({*self._known, *self._stores}))
+        )
+        if note == self._noted:
+            return
+        # Where it cannot be written the run goes on without.
+        with suppress(OSError):
+            with open(f"{self._note}.new", "wb") as file:
+                file.write(note)
+            os.rename(f"{self._note}.new", self._note)
+            self._noted = note
 
     def _take(self, entry: str) -> None:
         mode = os.lstat(entry).st_mode
@@ -105,6 +164,7 @@ class Repositories:
             self._open(below)
 
     def _open(self, path: str) -> None:
+        """Beyond MAX_STORES one is left as it is."""
         if len(self._stores) == MAX_STORES:
             return
         fd = os.open(path, _DIRECTORY)
@@ -113,6 +173,137 @@ class Repositories:
             os.close(fd)
             return
         self._stores[info.st_dev, info.st_ino] = _Store(fd)
+
+
+def recover(note: str) -> None:
+    """Put aside what the commands of a run that was killed have left. note: the file in which it wrote them down."""
+    try:
+        with open(note, "rb") as file:
+            told = msgspec.json.decode(file.read(), type=Note)
+    except (OSError, msgspec.DecodeError):
+        return
+    for path, device, inode, absent in told.stores:
+        with suppress(OSError):
+            fd = os.open(path, _DIRECTORY)
+            try:
+                if _identity(os.fstat(fd)) == (device, inode):
+                    _clear(fd, absent)
+            finally:
+                os.close(fd)
+    roots = [os.fsdecode(root) for root in told.roots]
+    tame(StoreSearch().look(roots), roots, set(told.known))
+
+
+def tame(paths: Sequence[str], roots: Sequence[str], known: set[Identity]) -> list[str]:
+    """Leave these directories of git, but for the known ones, nothing that makes git run a program.
+    Returns what was put aside, by the path it had. roots: where their working trees may be."""
+    stores: dict[str, Identity] = {}
+    for path in paths:
+        with suppress(OSError):
+            stores[path] = _identity(os.lstat(path))
+    trusted = {*known, *stores.values()}
+    aside = []
+    for path, identity in stores.items():
+        if identity in known:
+            continue
+        with suppress(OSError):
+            aside += _tame(path, roots, trusted)
+    return aside
+
+
+def _tame(path: str, roots: Sequence[str], trusted: set[Identity]) -> list[str]:
+    fd = os.open(path, _DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if fd_path(fd) != path:
+            # Another command is moving it, and will have ended when it is looked at next.
+            return []
+        aside = []
+        if _has_hooks(fd):
+            aside += _clear(fd, ("hooks",))
+        for name in ("config", "config.worktree"):
+            text, alone = _read(fd, name)
+            kept, whole = harmless(text, lambda tree: _leads_inside(path, tree, roots))
+            if not (alone and whole):
+                aside += _clear(fd, (name,))
+                if kept:
+                    _create(fd, name, kept)
+        common, alone = _read(fd, "commondir")
+        if not alone or (common and not _leads_to(path, common, trusted)):
+            aside += _clear(fd, ("commondir",))
+        return aside
+    finally:
+        os.close(fd)
+
+
+def _has_hooks(fd: int) -> bool:
+    """Whether there are hooks that git might run, or that cannot be seen."""
+    try:
+        hooks = os.open("hooks", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        return not all(name.endswith(".sample") for name in os.listdir(hooks))
+    finally:
+        os.close(hooks)
+
+
+def _read(fd: int, name: str) -> tuple[str, bool]:
+    """The text of a file in a directory, "" where there is none; and whether that is all: not for what is no plain
+    file, too large, or to be changed by another name too."""
+    try:
+        file = os.open(name, _FILE, dir_fd=fd)
+    except FileNotFoundError:
+        return "", True
+    except OSError:
+        return "", False
+    with open(file, "rb") as opened:
+        facts = os.fstat(file)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_SETTINGS_BYTES:
+            return "", False
+        return opened.read(_MAX_SETTINGS_BYTES).decode("utf-8", "surrogateescape"), facts.st_nlink == 1
+
+
+def _create(fd: int, name: str, text: str) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(name, flags, 0o644, dir_fd=fd), "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _leads_inside(path: str, tree: str, roots: Sequence[str]) -> bool:
+    try:
+        real = os.path.realpath(os.path.join(path, tree))
+    except (OSError, ValueError):
+        return False
+    return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def _leads_to(path: str, common: str, trusted: set[Identity]) -> bool:
+    try:
+        return _identity(os.stat(os.path.join(path, common.rstrip("\r\n")))) in trusted
+    except (OSError, ValueError):
+        return False
+
+
+def _clear(fd: int, names: Iterable[str]) -> list[str]:
+    """Rename what is there of these names in a directory. Returns where it was."""
+    cleared = []
+    for name in names:
+        aside = f"{name}.refused-{os.urandom(4).hex()}"
+        with suppress(OSError):
+            try:
+                os.rename(name, aside, src_dir_fd=fd, dst_dir_fd=fd)
+            except PermissionError:
+                # A command can take away the right to rename in it.
+                unlock_fd(fd)
+                os.rename(name, aside, src_dir_fd=fd, dst_dir_fd=fd)
+            cleared.append(f"{fd_path(fd)}/{name}")
+    return cleared
+
+
+def _identity(facts: os.stat_result) -> Identity:
+    return facts.st_dev, facts.st_ino
 
 
 def _path(fd: int) -> str:

@@ -33,7 +33,7 @@ PREVIEW_BYTES = 24 * KIB
 """Of all that the model reads of a command."""
 
 MAX_LABEL = 80
-MAX_REFUSED_HOSTS = 10
+MAX_REFUSED_HOSTS = MAX_LEFT_BEHIND = 10
 """That the model is told of."""
 
 Execution = Literal["sync", "auto", "async"]
@@ -157,6 +157,8 @@ it ends the command."""
         }
         if finished.refused_hosts:
             data["refused_hosts"] = list(finished.refused_hosts)
+        if finished.left_behind:
+            data["left_behind"] = list(finished.left_behind)
         return done(data, text)
 
 
@@ -268,6 +270,8 @@ def _told(
     yield from _notes(streams)
     for refused in finished.refused_hosts[:MAX_REFUSED_HOSTS]:
         yield f"[not connected to {refused[:300]}]"
+    for undone in finished.left_behind[:MAX_LEFT_BEHIND]:
+        yield f"[{undone[:400]}]"
 
 
 def _ending(params: ShellParams, finished: Finished) -> str:
