@@ -2,7 +2,7 @@
 
     python faulty_worker.py FOLDER...     FOLDERs: where packages are
 
-`die`, `spin`, `sleep`, `lie`, `mislead` and `exhaust` at the beginning of a source say what happens then.
+`die`, `spin`, `sleep`, `lie`, `mislead`, `exhaust` and `hurry` at the beginning of a source say what happens then.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def main() -> None:
         b"sleep": sleep,
         b"exhaust": exhaust,
         b"mislead": lambda: Facts("Python", references=[Reference("x", "call", 1, 7)]),
+        b"hurry": lambda: Facts("Python", cut="time"),
         b"lie": lambda: Facts("Python"),
     }
 

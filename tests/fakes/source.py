@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from remit.base.ports import Ground
 from remit.base.resources import Effect, Resource
 from remit.code.answers import Answers
 from remit.code.crawl import DEFAULT_BOUNDS, TreeBounds
-from remit.code.pool import Pool
+from remit.code.pool import Pool, worker_argv
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
 from remit.wiring.source import Source
@@ -18,6 +19,8 @@ from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
 
 Allowed = Callable[[Resource], bool]
+
+FAULTY = Path(__file__).with_name("faulty_worker.py")
 
 
 def nothing() -> None:
@@ -62,10 +65,16 @@ class Reader:
             return self.tree_of(ground, check, bounds)
 
 
+def faulty_pool(most: int = 1) -> Pool:
+    """Its workers go wrong for certain sources."""
+    argv = worker_argv()
+    return Pool(most, [sys.executable, "-I", "-S", str(FAULTY), *argv[argv.index("-c") + 2 :]], late=3.0)
+
+
 @contextmanager
-def reading(workspace: Path, cache: Path | None = None) -> Iterator[Reader]:
+def reading(workspace: Path, cache: Path | None = None, pool: Pool | None = None) -> Iterator[Reader]:
     """cache: where facts are kept; None: they are not."""
-    pool = Pool()
+    pool = pool or Pool()
     source = Source(KeptFacts(str(cache) if cache else ""), pool)
     try:
         with Root(workspace) as root:

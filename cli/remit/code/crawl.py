@@ -254,6 +254,8 @@ class _Reading:
                     self._read.append((file, known[file.key]))
                 elif file.key in self._waiting:
                     self._waiting[file.key].append(file)
+                elif file.key in self._pool.passing:
+                    self._read.append((file, self._pool.passing[file.key]))
                 elif file.key in self._pool.failed:
                     self._crawl.tree.skipped.failed += 1
                 else:

@@ -62,12 +62,14 @@ class Answer(NamedTuple):
 
 class Pool:
     """At most `most` workers (None: as many as there are processors, up to MAX_WORKERS), which stay until `close`,
-    and one more for single files. Threads may share it. argv: the program of a worker. failed: tags of files that no
-    worker survived. late: seconds without an answer, until a worker is killed."""
+    and one more for single files. Threads may share it. argv: the program of a worker. failed: tags of files that came
+    to nothing. passing: by tag, facts that might be others another time: one run answers from one state of a file.
+    late: seconds without an answer, until a worker is killed."""
 
     def __init__(self, most: int | None = None, argv: Sequence[str] | None = None, late: float = LATE_SECONDS) -> None:
         self._most = most or min(os.cpu_count() or 1, MAX_WORKERS)
         self.failed: set[bytes] = set()
+        self.passing: dict[bytes, bytes] = {}
         self.late = late
         self._argv = argv
         self._idle: list[_Worker] = []
@@ -91,12 +93,21 @@ class Pool:
     def read(self, jobs: Iterable[Job], check: Check) -> Iterator[Answer]:
         """The answers to jobs, as they come. `jobs` is asked for more as there is room for them. Raises
         Failure(command_failed) when workers do not start, and what `check` raises."""
-        return _Shift(self, check).work(iter(jobs))
+        for answer in self._answers(jobs, check):
+            if answer.packed and not answer.lasting:
+                self.passing[answer.tag] = answer.packed
+            yield answer
 
     def read_one(self, job: Job, check: Check) -> Facts | None:
         """The facts of one file; None when no worker survives it."""
-        answers = [] if job.tag in self.failed else list(_Shift(self, check, extra=1).work(iter([job])))
+        answers = [] if job.tag in self.failed else list(self._answers([job], check, extra=1))
         return unpack(answers[0].packed) if answers and answers[0].packed else None
+
+    def _answers(self, jobs: Iterable[Job], check: Check, extra: int = 0) -> Iterator[Answer]:
+        for answer in _Shift(self, check, extra).work(iter(jobs)):
+            if not answer.packed:
+                self.failed.add(answer.tag)
+            yield answer
 
     def close(self) -> None:
         """End all workers, those at work too."""
@@ -239,7 +250,6 @@ class _Shift:
         jobs = list(worker.jobs)
         if worker.ready and jobs:
             lost = jobs.pop(0)
-            self._pool.failed.add(lost.tag)
             yield Answer(lost.tag, b"")
         self._again.extend(jobs)
         self._pool.replace(worker)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import pytest
 
-from fakes.source import reading
+from fakes.source import faulty_pool, reading
 from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Resource
 from remit.code.crawl import TreeBounds, told_by_content
@@ -329,6 +329,16 @@ def test_cancelling_ends_it(work: Path) -> None:
 
 
 @pytest.mark.heavy
+def test_a_file_that_comes_to_nothing_is_tried_once_in_a_run(work: Path) -> None:
+    write(work, {"a.py": "def one(): pass\n", "b.py": "die", "c.py": "hurry"})
+    with reading(work, pool=faulty_pool()) as reader:
+        trees = [reader.tree() for _ in range(2)]
+    assert [names(tree) for tree in trees] == [["a.py", "c.py"]] * 2
+    assert [tree.skipped.failed for tree in trees] == [1, 1]
+    assert [tree.parsed for tree in trees] == [2, 1]
+    assert trees[0].mark == trees[1].mark
+
+
 def test_the_loop_keeps_its_beat_while_a_tree_is_read(tmp_path: Path) -> None:
     library = Path(sysconfig.get_path("stdlib"))
     work = tmp_path / "work"

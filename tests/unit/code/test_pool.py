@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.source import FAULTY, faulty_pool
 from remit.base.errors import ErrorCode, Failure
 from remit.code.extract import extract
 from remit.code.facts import unpack
@@ -19,18 +20,12 @@ from remit.code.languages import by_name
 from remit.code.pool import Job, Pool, worker_argv
 from remit.code.worker import HARD_SECONDS, MAX_MEMORY
 
-FAULTY = Path(__file__).resolve().parents[2] / "fakes" / "faulty_worker.py"
 PYTHON = by_name("Python")
 SOURCE = b"def one():\n    return two()\n"
 
 
 def nothing() -> None:
     return None
-
-
-def faulty_pool(most: int = 1) -> Pool:
-    argv = worker_argv()
-    return Pool(most, [sys.executable, "-I", "-S", str(FAULTY), *argv[argv.index("-c") + 2 :]], late=3.0)
 
 
 def job(source: bytes, tag: bytes = b"") -> Job:
@@ -112,7 +107,7 @@ def test_a_file_that_no_worker_survives_is_the_only_one_lost(fault: bytes) -> No
             b"c": True,
             b"d": True,
         }
-        assert pool.failed <= {b"b"}
+        assert pool.failed == {b"b"}
         assert len(pool.pids) == 1
 
 
@@ -122,6 +117,21 @@ def test_a_file_that_killed_a_worker_is_not_given_to_another() -> None:
         assert pool.failed == {b"die"}
         assert pool.read_one(job(b"die"), nothing) is None
         assert pool.pids == []
+
+
+@pytest.mark.parametrize("fault", [b"die", b"lie", b"exhaust"])
+def test_what_came_to_nothing_is_not_tried_again(fault: bytes) -> None:
+    with closing(faulty_pool()) as pool:
+        for _ in range(2):
+            assert pool.read_one(job(fault, b"a"), nothing) is None
+            assert pool.failed == {b"a"}
+
+
+def test_what_took_too_long_is_what_the_run_goes_on_with() -> None:
+    with closing(faulty_pool()) as pool:
+        (answer,) = pool.read([job(b"hurry", b"a")], nothing)
+        assert not answer.lasting
+        assert pool.passing == {b"a": answer.packed}
 
 
 def test_many_files_that_kill_do_not_end_the_reading() -> None:
