@@ -91,6 +91,17 @@ def test_artifacts_can_be_written_by_commands(home: Home) -> None:
     assert (home.out / "artifacts" / "report.md").read_text() == "report\n"
 
 
+def test_a_command_gets_the_memory_of_the_settings(home: Home) -> None:
+    settings = home.path / "config" / "remit.toml"
+    before = settings.read_text() if settings.exists() else ""
+    settings.write_text(f'{before}\n[sandbox]\nmemory = "512MiB"\n')
+    ran = run(home, "ulimit -d", "python3 -c 'bytearray(400 << 20)'", "python3 -c 'bytearray(600 << 20)'")
+    confined(ran)
+    found = [each["data"] for each in outcomes(home)]
+    assert (found[0]["stdout"], [each["exit_code"] for each in found]) == ("524288\n", [0, 0, 1])
+    assert "MemoryError" in found[2]["stderr"]
+
+
 def test_temporary_files_last_for_the_run_and_no_longer(home: Home) -> None:
     ran = run(home, "echo kept > $TMPDIR/note; echo $TMPDIR", "cat $TMPDIR/note; ls -A /tmp | head -3")
     assert outcomes(home)[1]["data"]["stdout"].startswith("kept\n")

@@ -11,11 +11,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault, Faults
+from remit.base.limits import MIB
 from remit.base.spec import Compaction, Hook, Price
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import Document, in_line_order
 from remit.config.hooks import HookKeys, compile_hooks
+from remit.config.limits import parse_size
 from remit.config.load import decode, parse, read_optional
 from remit.config.names import model_fault
 from remit.config.where import CACHE_DIR, STATE_DIR, cache_dir, config_dir, state_dir
@@ -49,13 +51,19 @@ class ContextKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     reserve: int | str | UnsetType = UNSET
 
 
+DEFAULT_MEMORY = 8192 * MIB
+MIN_MEMORY = 64 * MIB
+"""Of one process of a command."""
+
 SandboxMode = Literal["required", "auto", "off"]
 
 
 class SandboxKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[sandbox]`: what becomes of a run whose commands this machine cannot confine in every way."""
+    """`[sandbox]`: mode says what becomes of a run whose commands this machine cannot confine in every way, memory how
+    much one process of them may use: bytes, a size such as "4GiB", or `none`."""
 
     mode: SandboxMode | UnsetType = UNSET
+    memory: int | str | UnsetType = UNSET
 
 
 ShellExecution = Literal["sync", "auto", "async"]
@@ -153,6 +161,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     context_compact: bool = True
     context_reserve: float | None = None
     sandbox: SandboxMode = "auto"
+    sandbox_memory: int | None = DEFAULT_MEMORY
     output_filter: bool = True
     code_cache: bool = True
     client_seconds: float = 300.0
@@ -196,6 +205,7 @@ _FIELDS = {
     "context.compact": "context_compact",
     "context.reserve": "context_reserve",
     "sandbox.mode": "sandbox",
+    "sandbox.memory": "sandbox_memory",
     "shell.output_filter": "output_filter",
     "code.cache": "code_cache",
     "client.answer_seconds": "client_seconds",
@@ -276,6 +286,7 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "retry.seconds": keys.retry.seconds,
         "context.compact": keys.context.compact,
         "sandbox.mode": keys.sandbox.mode,
+        "sandbox.memory": _memory(keys.sandbox.memory),
         "shell.output_filter": keys.shell.output_filter,
         "code.cache": keys.code.cache,
         "client.answer_seconds": keys.client.answer_seconds,
@@ -292,6 +303,12 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
     if keys.context.reserve is not UNSET and values["context.reserve"] is UNSET:
         message = f"`context.reserve`: expected 1% to 90%, or at least 100 tokens, seen {shorten(keys.context.reserve)}"
         faults.append(Fault(message, document.where("context", "reserve")))
+    if keys.sandbox.memory is not UNSET and values["sandbox.memory"] is UNSET:
+        message = (
+            f"`sandbox.memory`: expected at least 64MiB, in bytes or as a size such as 4GiB, or none, "
+            f"seen {shorten(keys.sandbox.memory)}"
+        )
+        faults.append(Fault(message, document.where("sandbox", "memory")))
     if isinstance(keys.model, str) and model_fault(keys.model):
         faults.append(Fault(f"`model`: {model_fault(keys.model)}", document.where("model")))
     for name in _PATHS:
@@ -317,6 +334,15 @@ def _reserve(given: int | str | UnsetType) -> float | UnsetType:
         return float(given) if given >= MIN_RESERVE_TOKENS else UNSET
     share = str(given).strip().removesuffix("%") if isinstance(given, str) and given.strip().endswith("%") else ""
     return int(share) / 100 if share.isdecimal() and share.isascii() and 1 <= int(share) <= 90 else UNSET
+
+
+def _memory(given: int | str | UnsetType) -> int | UnsetType | None:
+    """Bytes, or None for no bound; UNSET for what is neither, or too little for any program."""
+    if given == "none":
+        return None
+    size = parse_size(str(given)) if isinstance(given, str) else given
+    enough = isinstance(size, int) and not isinstance(size, bool) and MIN_MEMORY <= size < 2**63
+    return size if enough else UNSET
 
 
 def _from_environ(environ: Mapping[str, str]) -> tuple[_Layer, list[Fault]]:

@@ -125,6 +125,7 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
 
     from remit.workspace.sandbox import Grounds
     from remit.workspace.sandbox_probe import find_bubblewrap, probe, wished
+    from remit.workspace.sandbox_rights import limits
     from remit.workspace.sandbox_secrets import WorkspaceSecrets
 
     private = os.path.realpath(tempfile.mkdtemp(prefix="remit-"))
@@ -136,7 +137,9 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
         own=settings.own_dirs,
         fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec)),
     )
-    return probe(grounds, WorkspaceSecrets(spec.workspace, _hidden_by(policy)), wished(), find_bubblewrap())
+    sandbox = probe(grounds, WorkspaceSecrets(spec.workspace, _hidden_by(policy)), wished(), find_bubblewrap())
+    sandbox.limits = limits(settings.sandbox_memory)
+    return sandbox
 
 
 def _hidden_by(policy: RuleSet) -> Callable[[str], bool]:

@@ -16,12 +16,12 @@ from remit.workspace.sandbox_git import GIT_NOTE, Repositories
 from remit.workspace.sandbox_git_search import MAX_FOLDERS
 from remit.workspace.sandbox_rights import (
     DEVICES,
-    LIMITS,
     ROOT_KEEPS,
     SCOPES,
     SCOPES_ABI,
     TRUNCATE_ABI,
     handled,
+    limits,
     network_sockets,
     no_sockets,
     usable,
@@ -84,11 +84,11 @@ class Grounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sandbox(Confinement):
-    """Confines commands by these facilities on these grounds. secrets: those of the workspace."""
-
-    limits = LIMITS
+    """Confines commands by these facilities on these grounds. secrets: those of the workspace. limits: may be changed
+    before the first command."""
 
     def __init__(self, facilities: Facilities, grounds: Grounds, secrets: WorkspaceSecrets | None = None) -> None:
+        self.limits = limits()
         self.facilities = facilities
         self._grounds = grounds
         self._secrets = secrets

@@ -10,7 +10,7 @@ import msgspec
 from remit.workspace.launcher_request import Request
 from remit.workspace.process_launch import NotStarted, launch_once
 from remit.workspace.sandbox import Facilities, Grounds, Sandbox
-from remit.workspace.sandbox_rights import LIMITS, landlock_abi, may_mount, network_sockets, no_sockets
+from remit.workspace.sandbox_rights import landlock_abi, limits, may_mount, network_sockets, no_sockets
 from remit.workspace.sandbox_secrets import WorkspaceSecrets
 
 SECONDS = 10.0
@@ -122,7 +122,7 @@ def _try(sandbox: Sandbox) -> int:
         directory="/",
         identity=None,
         grace=0.0,
-        limits=list(LIMITS),
+        limits=limits(),
         jail=sandbox.jail(),
     )
     return launch_once(request, SECONDS).code

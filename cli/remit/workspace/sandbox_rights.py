@@ -17,11 +17,20 @@ from remit.workspace.launcher_kernel import Kernel
 MAX_FILE_BYTES = 8192 * MIB
 """Of one file that a command writes."""
 
-LIMITS = (
-    (resource.RLIMIT_CORE, 0),
-    (resource.RLIMIT_FSIZE, MAX_FILE_BYTES),
-    (resource.RLIMIT_NPROC, MAX_PROCESSES),
-)
+MAX_MEMORY_BYTES = 8192 * MIB
+"""Of one process that a command starts, unless the settings say otherwise."""
+
+
+def limits(memory: int | None = MAX_MEMORY_BYTES) -> list[tuple[int, int]]:
+    """What the processes of a command may use. memory: bytes, None for no bound; what is only reserved, as runtimes do
+    with far more than they use, does not count."""
+    bounds = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, MAX_FILE_BYTES),
+        (resource.RLIMIT_NPROC, MAX_PROCESSES),
+    ]
+    return bounds if memory is None else [*bounds, (resource.RLIMIT_DATA, memory)]
+
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 

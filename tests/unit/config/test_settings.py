@@ -231,6 +231,25 @@ def test_a_sandbox_that_there_is_not(tmp_path: Path) -> None:
     assert str(in_variable) == "REMIT_SANDBOX: expected required, auto or off, seen 'no'"
 
 
+@pytest.mark.parametrize(
+    ("written", "memory"),
+    [("67108864", 64 * 2**20), ('"64MiB"', 64 * 2**20), ('"4GiB"', 4 * 2**30), ('"none"', None), ("", 8 * 2**30)],
+)
+def test_the_memory_of_commands(tmp_path: Path, written: str, memory: int | None) -> None:
+    write(tmp_path, f"[sandbox]\nmemory = {written}\n" if written else "")
+    assert load_settings(environ(tmp_path)).sandbox_memory == memory
+
+
+@pytest.mark.parametrize("written", ["67108863", '"63MiB"', '"much"', "-1", "9223372036854775808", '""'])
+def test_memory_that_cannot_be_meant(tmp_path: Path, written: str) -> None:
+    write(tmp_path, f"[sandbox]\nmemory = {written}\n")
+    with pytest.raises(Faults) as caught:
+        load_settings(environ(tmp_path))
+    [fault] = caught.value.faults
+    assert "`sandbox.memory`" in fault.message
+    assert fault.where == f"{tmp_path / 'remit.toml'}:2"
+
+
 def test_how_commands_are_waited_for(tmp_path: Path) -> None:
     plain = load_settings(environ(tmp_path))
     assert (plain.shell_execution, plain.shell_async_threshold_seconds) == ("auto", 120)

@@ -10,7 +10,7 @@ import pytest
 
 from fakes.confined import SECRET, Confined, confined
 from fakes.programs import needs
-from remit.workspace.sandbox_rights import MAX_FILE_BYTES, landlock_abi
+from remit.workspace.sandbox_rights import MAX_FILE_BYTES, MAX_MEMORY_BYTES, landlock_abi
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox is made of parts of Linux")
 
@@ -157,6 +157,9 @@ LIMITS = {
     "processes": "ulimit -u; cat /proc/sys/kernel/pid_max",
     "largest file": f"truncate -s {MAX_FILE_BYTES} big && rm big",
     "larger file": f"truncate -s {MAX_FILE_BYTES + 1} big",
+    "memory": "ulimit -d; ulimit -Hd",
+    "more memory": f"ulimit -d unlimited || python3 -c 'import mmap; mmap.mmap(-1, {MAX_MEMORY_BYTES}, 2)'",
+    "reserved memory": f"python3 -c 'import mmap; mmap.mmap(-1, {MAX_MEMORY_BYTES}, 2, mmap.PROT_READ)'",
     "devices": "ls /dev",
     "device node": "mknod disk b 8 0",
     "mount": "mount -t tmpfs none .",
@@ -178,7 +181,9 @@ def test_limits(user: str) -> None:
     assert ran.said["core"] == "0\n"
     assert ran.said["privileges"].split() == ["NoNewPrivs:", "1"]
     assert ran.code["largest file"] == 0, ran.said["largest file"]
-    refused = ("larger file", "device node", "mount", "settings", "rules", "rules again")
+    assert ran.said["memory"].split() == [str(MAX_MEMORY_BYTES // 1024)] * 2
+    assert ran.code["reserved memory"] == 0, ran.said["reserved memory"]
+    refused = ("larger file", "more memory", "device node", "mount", "settings", "rules", "rules again")
     assert [name for name in refused if ran.code[name] == 0] == []
     assert "8192" in ran.said["processes"].split()
     shown = {

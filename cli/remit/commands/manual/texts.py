@@ -331,7 +331,8 @@ FILES: tuple[tuple[str, str], ...] = (
         'of the context window: tokens, or a share such as "20%"), `[sandbox] mode` (`auto`, the default, confines '
         "commands as far as the machine lends itself to it and says what holds; `required` refuses a run where that "
         "is not all, granted hosts included, `off` "
-        "confines nothing), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
+        "confines nothing) and `memory` (how much one process of a command may use, 8GiB unless set; `none` for no "
+        "bound), `[shell] output_filter` (false shows the model all that commands print, as `--no-rtk` "
         "does), `[shell] execution` (`sync` waits for every command, `auto`, the default, lets those go on in the "
         "background that are given more than `async_threshold_seconds`, 120 unless set, and `async` all; a run that "
         "has no background waits with `auto`, and with `async` does not offer the shell), `[agent] task_execution` "
