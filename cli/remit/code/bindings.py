@@ -101,12 +101,14 @@ class Imports:
     def meaning(self, bound: Import, hops: int) -> Meaning:
         """What one import means; what is not in the tree is ()."""
         resolver = self._resolver
+        if not bound.module and bound.alias == "default":
+            return self._names.top[self._index].get(bound.name, NONE)
         module = self.find(bound.module)
         if not bound.name:
             whole = None if module else self.dotted(bound.module)
             return whole if whole is not None else module or self.last_part(bound.module, hops)
         if bound.name == "default" and module:
-            return resolver.spokesman(module, bound.alias)
+            return resolver.spokesman(module, bound.alias, hops)
         found = resolver.lend(module, bound.name, hops + 1) if module else None
         if found is None:
             joint = "" if bound.module.endswith(".") else self._joint()

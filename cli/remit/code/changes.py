@@ -14,7 +14,7 @@ from itertools import chain
 
 import msgspec
 
-from remit.code.facts import EXPORTED, Facts
+from remit.code.facts import DEFAULT, EXPORTED, Facts
 from remit.code.families import Habits
 
 _TOKEN = re.compile(r"\w+")
@@ -71,6 +71,8 @@ def surface(facts: Facts, habits: Habits) -> Surface:
         by_name.setdefault(each.name, []).append((key, each.owner, each.returns, index in holding))
         if each.flags & EXPORTED and each.parent < 0:
             exported.add(each.name)
+        if each.flags & DEFAULT:
+            by_name.setdefault("default", []).append(key)
     for typed in facts.typed:
         by_name.setdefault(_kept_as(typed.name, habits), []).append((_of(keys, typed.scope), typed.type))
     for one in facts.imports:

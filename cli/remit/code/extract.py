@@ -9,17 +9,19 @@ A language's queries say what is what by the names of their captures; a match ho
                       @doc   its documentation, where that is no comment above it
                       @owner the type that it belongs to, named elsewhere (a receiver, a qualifier)
                       @exported, @test, @declared  present where it is
+                      @lent  present where it is what the module lends by default
     @reference.KIND   a mention of another definition, KIND of `facts.Reference`; @name; perhaps @qualifier
                       (several: from the first to the last), and @next:
                       what must follow the name at once
     @import           @module; perhaps @name, @alias; @all for all its names, @default for the one it lends by default.
                       A module alone counts where no other match names the same mention of it
+    @import.own       what the file itself has under @name and lends as @alias, without a module
     @import.text      an import that `imports.READERS` reads by its text
     @local            a name that the definition around it binds: a parameter, a variable. It hides others
     @typed            a name whose type is told where it is bound, with @type: declared, or made by calling @type
     @documentation    documentation of the file itself; @documentation.above: what it stands right above
-    @name             with any of @span, @doc, @owner, @exported, @test, @declared, @returns and nothing of the above:
-                      they belong to the definition of that name, whichever pattern defines it
+    @name             with any of @span, @doc, @owner, @exported, @test, @declared, @lent, @returns and nothing of the
+                      above: they belong to the definition of that name, whichever pattern defines it
 
 A definition may also have a @receiver: the name by which it calls its own object, `self` in its references.
 What lies in an import is no reference. What lies in a test is of the tests, what variables lie in a function are its

@@ -6,13 +6,15 @@ from typing import Literal
 
 import msgspec
 
-FACTS_VERSION = 4
+FACTS_VERSION = 5
 """Part of the key of every kept fact: another shape or another meaning is another number."""
 
 EXPORTED = 1
 TEST = 2
 DECLARED = 4
-"""Flags of a definition. Declared: announced here (a prototype), its body stands elsewhere."""
+DEFAULT = 8
+"""Flags of a definition. Declared: announced here (a prototype), its body stands elsewhere. Default: what its module
+lends to those who name nothing of it."""
 
 SYMBOL_KINDS = frozenset(
     [

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from remit.code.comments import comment_above, first_line, is_notice, plain_string
-from remit.code.facts import DECLARED, EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference, Typed
+from remit.code.facts import DECLARED, DEFAULT, EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference, Typed
 from remit.code.imports import READERS
 from remit.code.languages import Language
 from remit.code.signatures import MAX_QUALIFIER, qualifier_name, signature, split_name
@@ -24,6 +24,7 @@ MAX_NAME = 200
 MAX_IMPORT = 16_384
 """Characters of one import."""
 
+_FLAGS = {"exported": EXPORTED, "declared": DECLARED, "lent": DEFAULT}
 _GLOBALS = frozenset(["variable", "constant"])
 _BODIES = frozenset(["function", "method", "test"])
 
@@ -167,7 +168,7 @@ class Reading:
             start=start,
             end=max(start, end),
             parent=parent,
-            flags=("exported" in captures) * EXPORTED | tested * TEST | ("declared" in captures) * DECLARED,
+            flags=sum(flag for label, flag in _FLAGS.items() if label in captures) | tested * TEST,
             owner=owner,
             signature=signature(self._source, node, span, kind),
             doc=first_line(doc) if doc else "",
@@ -263,6 +264,10 @@ class Reading:
     def _import(self, label: str, captures: Captures) -> None:
         node = captures[label][0]
         line = node.start_point[0] + 1
+        if label == "import.own":
+            own = Import("", line, self._captured(captures, "name"), self._captured(captures, "alias"))
+            self._imports.append((node.start_byte, own))
+            return
         self._imported.append((node.start_byte, node.end_byte))
         if label == "import.text":
             found = READERS[self._language.name](self._text(node)[:MAX_IMPORT], line)

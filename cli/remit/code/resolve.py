@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from remit.code.facts import DECLARED, EXPORTED
+from remit.code.facts import DECLARED, DEFAULT, EXPORTED
 from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Meaning, Module, Names, Told, owner_name
 from remit.code.view import View
 
@@ -198,9 +198,13 @@ class Resolver:
             return node
         return names.family[index].modules.below(index, names.name[node]) or node
 
-    def spokesman(self, module: Module, name: str) -> int:
-        """What is meant by a module that is used under a name of the importer's own: what it exports alone."""
+    def spokesman(self, module: Module, name: str, hops: int = 0) -> int:
+        """What is meant by a module that is used under a name of the importer's own: what it lends by default,
+        else what is called so, or what it exports alone."""
         for index in module:
+            lent = self.lent_by_default(index, hops)
+            if lent is not None:
+                return lent
             top = self.names.top[index]
             if name in top:
                 return top[name]
@@ -208,3 +212,13 @@ class Resolver:
             if len(exported) == 1:
                 return exported[0]
         return NONE
+
+    def lent_by_default(self, index: int, hops: int) -> int | None:
+        """What a file lends to those who name nothing of it, its own or of another file; None where it does not say."""
+        names = self.names
+        found = next((node for node in names.top[index].values() if node >= 0 and names.flags[node] & DEFAULT), None)
+        if found is not None or hops >= MAX_HOPS:
+            return found
+        bound = self.view(index).imports.named.get("default")
+        meaning = self.view(index).imports.meaning(bound, hops + 1) if bound is not None else None
+        return meaning if isinstance(meaning, int) and meaning >= 0 else None

@@ -21,8 +21,9 @@
       [(arrow_function) (function_expression)])) @definition.test @test
   (#any-of? @_test "each" "for" "skipIf" "runIf"))
 
-(export_statement "default" @name value: (class) @definition.class) @span @exported
-(export_statement "default" @name value: [(arrow_function) (function_expression)] @definition.function) @span @exported
+(export_statement "default" @name value: (class) @definition.class) @span @exported @lent
+(export_statement "default" @name value: [(arrow_function) (function_expression)] @definition.function) @span @exported @lent
+(export_statement "default" declaration: (_ name: (_) @name)) @lent
 (export_statement declaration: (_ name: (_) @name)) @span @exported
 (export_statement declaration: (lexical_declaration . (variable_declarator name: (_) @name) .)) @span @exported
 (export_statement declaration: (_ (variable_declarator name: (_) @name))) @exported
@@ -133,6 +134,10 @@
   (export_clause (export_specifier name: _ @name alias: _ @alias))
   source: (string) @module) @import
 (export_statement (namespace_export (_) @alias) source: (string) @module) @import
+; What the file lends by default: its own, under that name.
+(export_statement . "export" . "default" @alias . value: (identifier) @name) @import.own
+((export_statement (export_clause (export_specifier name: (_) @name alias: _ @alias)) !source) @import.own
+  (#eq? @alias "default"))
 (export_statement . "export" . "*" @all source: (string) @module) @import
 (call_expression function: (import) arguments: (arguments . (string) @module)) @import
 ((call_expression function: (identifier) @_require arguments: (arguments . (string) @module)) @import
