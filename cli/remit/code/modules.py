@@ -18,6 +18,9 @@ _RUST_STANDARD = frozenset(["std", "core", "alloc", "proc_macro", "test"])
 MAX_FOUND = 64
 """Files of one module. A name that means more of them tells too little."""
 
+_LEAST_INNER = 2
+"""Parts that agree where a module of Go is not the whole tree. One is often the name of a package of others, too."""
+
 _ENDS_IN_VERSION = re.compile(r"^v\d+$")
 
 
@@ -158,7 +161,10 @@ class Modules:
             return not near or before in ((), here)
         if habits.folders and habits.standard:
             # A module of Go: the name of the repository, and the whole path in it.
-            return not near and agreeing == min(len(whole), len(wanted))
+            # One that lies deeper has its name in place of the directories that lead to it: those of the importer too.
+            before = whole[: len(whole) - agreeing]
+            inner = agreeing >= _LEAST_INNER and len(wanted) > agreeing and here[: len(before)] == before
+            return not near and (agreeing == min(len(whole), len(wanted)) or inner)
         return agreeing >= min(habits.least, len(wanted))
 
     # -- crates ------------------------------------------------------------------------------------
