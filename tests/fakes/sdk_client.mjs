@@ -42,6 +42,14 @@ const scenarios = {
     }),
   deny: () =>
     asked(one("write"), { canUseTool: async () => ({ behavior: "deny", message: "not here" }) }),
+  answer: () =>
+    asked(one("ask me"), {
+      canUseTool: async (name, input) => {
+        seen({ name, input });
+        const answers = Object.fromEntries(input.questions.map((each) => [each.question, each.options[0].label]));
+        return { behavior: "allow", updatedInput: { ...input, answers } };
+      },
+    }),
   interrupt: () => {
     // The client closes its side with the last message, so that one stays open which is never sent.
     const over = deferred();

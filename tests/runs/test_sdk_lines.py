@@ -233,6 +233,73 @@ def test_a_folder_beside_the_working_directory_is_told_to_have_no_effect(home: H
     assert "--add-dir /srv/other has no effect" in ran.stderr
 
 
+def asks(*questions: str) -> dict[str, Any]:
+    options = [{"label": "red", "description": "warm"}, {"label": "blue"}]
+    entries = [{"question": text, "header": text[:5], "options": options} for text in questions]
+    return {"calls": [{"tool": "question", "arguments": {"questions": entries}}]}
+
+
+ASKED = ("--permission-prompt-tool", "stdio")
+
+
+def answered(session: Driven) -> Any:
+    result = session.until(lambda line: line["type"] == "user" and "tool_use_result" in line)
+    [block] = result["message"]["content"]
+    return block["content"], result["tool_use_result"]
+
+
+def test_questions_are_answered_along_with_the_permission(home: Home) -> None:
+    script = home.script(asks("First?", "Other?", "Third?"), DONE)
+    with sdk(home, "--model", script, *ASKED) as session:
+        session.say("go")
+        request = session.until("control_request")
+        asked = request["request"]
+        assert asked["tool_name"] == "AskUserQuestion" and asked["requires_user_interaction"] is True
+        assert asked["input"]["questions"][0]["options"][0] == {"label": "red", "description": "warm"}
+        answers = {"First?": "red", "Other?": ["red", "blue"], "Third?": ""}
+        session.reply(request, behavior="allow", updatedInput={**asked["input"], "answers": answers})
+        # One that was left open is put again by itself.
+        again = session.until("control_request")
+        assert [each["question"] for each in again["request"]["input"]["questions"]] == ["Third?"]
+        session.reply(again, behavior="deny", message="no more")
+        content, shown = answered(session)
+        assert content == "First: red\nOther: red, blue\nThird: (no answer)"
+        assert shown["answers"] == {"First?": "red", "Other?": "red, blue"}
+        assert session.end() == 0
+    assert "AskUserQuestion" in session.seen[0]["tools"]
+
+
+def test_a_question_is_put_in_a_mode_that_asks_for_no_permission(home: Home) -> None:
+    with sdk(
+        home,
+        "--model",
+        home.script(asks("First?"), DONE),
+        *ASKED,
+        "--permission-mode",
+        "bypassPermissions",
+        environ={"IS_SANDBOX": "1"},
+    ) as session:
+        session.say("go")
+        request = session.until("control_request")
+        given = {**request["request"]["input"], "answers": {"First?": "blue"}}
+        session.reply(request, behavior="allow", updatedInput=given)
+        assert answered(session)[0] == "First: blue"
+        assert session.end() == 0
+
+
+def test_a_question_that_nobody_answers(home: Home) -> None:
+    with sdk(home, "--model", home.script(asks("First?"), DONE), *ASKED) as session:
+        session.say("go")
+        session.reply(session.until("control_request"), behavior="deny", message="not now")
+        assert answered(session)[0] == "not now"
+        assert session.end() == 0
+
+
+def test_no_question_is_offered_where_nobody_can_be_asked(home: Home) -> None:
+    ran = run(home, "go", *STREAM, "--model", home.script(DONE), "--tools", "AskUserQuestion,Read")
+    assert ran.events[0]["tools"] == ["Read", "tool_output"]
+
+
 PROVIDERS = """\
 version = 1
 [mine]

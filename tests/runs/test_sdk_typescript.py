@@ -124,6 +124,15 @@ def test_a_permission_that_is_refused(home: Home, modules: Path) -> None:
     assert not (home.work / "a.txt").exists()
 
 
+def test_a_question_that_a_person_answers(home: Home, modules: Path) -> None:
+    questions = [{"question": "Which one?", "header": "Choice", "options": [{"label": "red"}, {"label": "blue"}]}]
+    lines = drive(home, modules, "answer", call("question", questions=questions), DONE)
+    [seen] = of_type(lines, "seen")
+    assert seen["name"] == "AskUserQuestion"
+    [told] = results(lines)
+    assert told["content"] == "Choice: red"
+
+
 def test_an_interrupt(home: Home, modules: Path) -> None:
     slow = call("shell", command="sleep 60")
     lines = drive(home, modules, "interrupt", slow, DONE, allowedTools=["Bash"])

@@ -310,7 +310,9 @@ def _ticks(flags: SdkFlags, gone: frozenset[str]) -> tuple[str, ...]:
     absent = {ours for name in gone for ours in FOREIGN_NAMES.get(name, (name,))}
     tools = [tool for tool in _offered(flags) if tool not in absent]
     reading = {tool for tool in tools if {effect.value for effect in effects[tool]} <= _READING}
-    return tuple(f"{tool}={'auto' if tool in reading else 'ask'}" for tool in tools)
+    # The question is put to the client along with the permission, which a person gives by answering.
+    auto = reading - {"question"}
+    return tuple(f"{tool}={'auto' if tool in auto else 'ask'}" for tool in tools)
 
 
 # -- the spec ----------------------------------------------------------------------------------

@@ -63,6 +63,10 @@ class Client:
         self._asked: dict[str, asyncio.Future[Reply]] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._gone = False
+        self.asks_people: frozenset[str] = frozenset()
+        """Tools whose calls a person has to see, whatever the client would allow by itself."""
+        self.on_answers: Callable[[Mapping[str, Any]], None] = lambda _: None
+        """Told of the input of such a call as the client gives it back."""
         self.on_interrupt: Callable[[], None] = lambda: None
         """What else an interrupt ends."""
 
@@ -139,7 +143,7 @@ class Client:
 
     async def may_use(self, call: Call, decision: Decision, agent_id: str = "") -> ClientWord:
         """base.ports.Client"""
-        fields = {
+        fields: Reply = {
             "tool_name": self.names.tool(call.tool),
             "display_name": self.names.tool(call.tool),
             "input": self.names.shown(call.tool, wire_input(call.arguments)),
@@ -147,6 +151,7 @@ class Client:
             "decision_reason": decision.rule.why,
         }
         fields |= {"agent_id": agent_id} if agent_id else {}
+        fields |= {"requires_user_interaction": True} if call.tool in self.asks_people else {}
         self.tell_state("requires_action")
         try:
             reply = await self.ask("can_use_tool", fields)
@@ -200,6 +205,8 @@ class Client:
                 self.on_permissions(updates)
                 return self._word(call, {name: value for name, value in reply.items() if name != "updatedPermissions"})
             case {"behavior": "allow", "updatedInput": dict(changed)}:
+                if call.tool in self.asks_people:
+                    self.on_answers(changed)
                 return ClientWord(True, arguments=self.changed(call, changed))
             case {"behavior": "allow"}:
                 return ClientWord(True)
@@ -213,6 +220,8 @@ class Client:
 
     def changed(self, call: Call, arguments: Mapping[str, Any]) -> str | None:
         """The client's arguments as those of the call; None where they are what it had."""
-        if arguments == self.names.shown(call.tool, wire_input(call.arguments)):
+        had = wire_input(call.arguments)
+        taken = self.names.taken(call.tool, arguments)
+        if arguments == self.names.shown(call.tool, had) or taken == had:
             return None
-        return msgspec.json.encode(self.names.taken(call.tool, arguments)).decode()
+        return msgspec.json.encode(taken).decode()

@@ -111,6 +111,12 @@ def _edit(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Show
     return Shown(content, result, False)
 
 
+def _question(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Shown:
+    replies = [each for each in data.get("answers", ()) if isinstance(each, dict)]
+    answers = {str(each.get("question")): ", ".join(each.get("answer", ())) for each in replies if each.get("answer")}
+    return Shown(content, {"questions": known.arguments.get("questions", []), "answers": answers}, False)
+
+
 def _absolute(name: Any, cwd: str) -> str:
     return posixpath.normpath(posixpath.join(cwd, str(name or ".")))
 
@@ -120,4 +126,5 @@ _BY_TOOL: dict[str, Callable[[Known, Any, Mapping[str, Any], str], Shown]] = {
     "file_read": _read,
     "file_write": _write,
     "file_edit": _edit,
+    "question": _question,
 }

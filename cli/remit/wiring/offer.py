@@ -94,16 +94,19 @@ def offer_tools(
     client: bool = False,
     has_plan: bool | None = None,
     tools: Sequence[Tool] = (),
+    person: bool = False,
 ) -> Offer:
     """The ticked tools that could ever run, and those of the harness that this run needs. client: whether a program
     that drives the run may be asked. has_plan: whether the session has one, None: if it begins with planning. tools:
-    what the client offers."""
+    what the client offers. person: whether a person is there who answers questions."""
     theirs = {tool.name: tool for tool in tools}
-    offer = _our_tools(spec, policy, approvals, client, has_plan)
+    offer = _our_tools(spec, policy, approvals, client, has_plan, person)
     return msgspec.structs.replace(offer, tools={**offer.tools, **theirs}) if theirs else offer
 
 
-def _our_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, client: bool, has_plan: bool | None) -> Offer:
+def _our_tools(
+    spec: RunSpec, policy: RuleSet, approvals: Answers | None, client: bool, has_plan: bool | None, person: bool
+) -> Offer:
     tools: dict[str, Tool] = {}
     withheld: dict[str, RuleRef] = {}
     has_plan = spec.mode == PLAN if has_plan is None else has_plan
@@ -120,7 +123,9 @@ def _our_tools(spec: RunSpec, policy: RuleSet, approvals: Answers | None, client
             continue
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
         missing = (
-            _no_plan(name, has_plan or client) or _no_background(name, spec, client) or _missing(tool, spec, approvals)
+            _no_plan(name, has_plan or client)
+            or _no_background(name, spec, client)
+            or _missing(tool, spec, approvals, person)
         )
         if missing:
             withheld[name] = RuleRef("none", "", missing)
@@ -175,10 +180,10 @@ def _may_be_long(tool: Tool) -> bool:
     return tool.toolset != "documents" and tool.effects != {Effect.STATE}
 
 
-def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None) -> str:
+def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None, person: bool) -> str:
     """Why this run has no use for the tool, or ""."""
     if "person" in tool.hands:
-        return "" if approvals is not None and approvals.questions.choices else NOBODY
+        return "" if person or (approvals is not None and approvals.questions.choices) else NOBODY
     if "python" in tool.hands:
         from remit.workspace.monty import missing_interpreter
 

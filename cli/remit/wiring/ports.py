@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from remit.base.ports import Listener
+from remit.base.ports import Listener, Questions
 from remit.base.records import Record
 from remit.tools.contract import Tool
 
@@ -29,7 +29,8 @@ class Ports(msgspec.Struct, frozen=True):
     """What a run takes from the outside, so that tests can stand in for the world. web_client: makes
     the guarded client of fetch tools from the allowed ports. resolver, connector: those of net.dial that the
     proxy of commands goes by, None: the system's. followers: hear of every journaled record, before
-    anything else does. client: a program drives the run, and answers what the rules ask. tools: what it offers."""
+    anything else does. client: a program drives the run, and answers what the rules ask. tools: what it offers.
+    person: who answers questions of the model, None: prepared answers do."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -41,6 +42,7 @@ class Ports(msgspec.Struct, frozen=True):
     followers: tuple[Callable[[Record], None], ...] = ()
     client: bool = False
     tools: tuple[Tool, ...] = ()
+    person: Questions | None = None
 
 
 class Listeners(msgspec.Struct, frozen=True):

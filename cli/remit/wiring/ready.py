@@ -320,7 +320,15 @@ def _preflight(
     # A client changes the mode, and tools that come and go would cost the provider's cache.
     offered_by = in_mode(policy, DEFAULT, known_effects(ports.tools)) if ports.client else policy
     has_plan = has_plan or (mode or spec.mode) == PLAN
-    offer = offer_tools(spec, offered_by, approvals, client=ports.client, has_plan=has_plan, tools=ports.tools)
+    offer = offer_tools(
+        spec,
+        offered_by,
+        approvals,
+        client=ports.client,
+        has_plan=has_plan,
+        tools=ports.tools,
+        person=ports.person is not None,
+    )
     root = Root(spec.workspace)
     evaluators = [] if record is not None else open_evaluators(spec, models, settings.config_dir, ports.environ, guard)
     course, unrecorded = Course(), models
@@ -386,7 +394,7 @@ def _ready(
         sandbox=confined.sandbox,
         hosts=confined.hosts,
         result_bytes=room,
-        questions=parts.approvals.questions if parts.approvals is not None else None,
+        questions=ports.person or (parts.approvals.questions if parts.approvals is not None else None),
     )
     for journaled in ([*records, *then], *agents.values()):
         hands.outputs.rebuild(journaled)

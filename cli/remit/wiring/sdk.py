@@ -17,6 +17,7 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.client import Client, ControlFault, Reply
 from remit.engine.client_hooks import ClientHooks, Facts, Matcher, read_matchers
+from remit.engine.client_questions import ClientQuestions
 from remit.engine.inbox import Inbox
 from remit.engine.session import Session
 from remit.policy.modes import ModeName
@@ -173,7 +174,11 @@ class SdkSession:
             raise RemitError(f"No conversation found with session ID: {plan.place.missing}", kind="no_session")
         tools = [tool for server in self._servers.values() for tool in server.tools]
         ports = msgspec.structs.replace(
-            self._ports, client=True, tools=tuple(tools), followers=(*self._ports.followers, self._follow)
+            self._ports,
+            client=True,
+            tools=tuple(tools),
+            followers=(*self._ports.followers, self._follow),
+            person=ClientQuestions(self._client) if plan.asks else None,
         )
         self._stream.servers += [
             {"name": server.name, "status": server.status, "source": "sdk"} for server in self._servers.values()

@@ -63,7 +63,8 @@ def sdk_page() -> Page:
                     Para(
                         "Permissions: tools that only read are allowed, all else is asked. With "
                         "`--permission-prompt-tool stdio`, which the clients pass where there is a callback, the "
-                        "client is asked; without it such calls are refused."
+                        "client is asked, questions of the model included (AskUserQuestion); without it such calls "
+                        "are refused, and no question is offered."
                     ),
                     Para(
                         "`--add-dir` has no effect: tools work in the working directory alone. Of MCP servers those "

@@ -1,0 +1,58 @@
+"""Questions of the model that the program in front of the session puts to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from remit.base.ports import Question, Reply
+from remit.engine.client import Client, NoAnswer
+
+TOOL = "question"
+CLIENT = "the client"
+
+
+class ClientQuestions:
+    """base.ports.Questions: answers that came along with the permission for the call; a question whose call needed
+    none is put to the client by itself."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._answers: dict[str, tuple[str, ...]] = {}
+        client.asks_people = frozenset({TOOL})
+        client.on_answers = self.take
+
+    def take(self, given: Mapping[str, Any]) -> None:
+        """given: the input of the call as the client gave it back, with `answers` by question."""
+        answers = given.get("answers")
+        if isinstance(answers, dict):
+            self._answers |= {str(text): words for text, answer in answers.items() if (words := _words(answer))}
+
+    async def ask(self, question: Question) -> Reply:
+        if question.text not in self._answers:
+            try:
+                reply = await self._client.ask("can_use_tool", self._fields(question))
+            except NoAnswer as problem:
+                return Reply(why_not=str(problem))
+            given = reply.get("updatedInput")
+            if reply.get("behavior") != "allow" or not isinstance(given, dict):
+                return Reply(why_not=str(reply.get("message") or "the client gave no answer"))
+            self.take(given)
+        answer = self._answers.pop(question.text, ())
+        return Reply(answer, CLIENT) if answer else Reply(why_not="the client gave no answer")
+
+    def _fields(self, question: Question) -> dict[str, Any]:
+        entry = {
+            "question": question.text,
+            "header": question.header,
+            "options": [{"label": label, "description": ""} for label in question.options],
+            "multiSelect": question.multiple,
+        }
+        named = self._client.names.tool(TOOL)
+        fields = {"tool_name": named, "display_name": named, "input": {"questions": [entry]}}
+        return {**fields, "tool_use_id": "", "requires_user_interaction": True}
+
+
+def _words(answer: Any) -> tuple[str, ...]:
+    given = answer if isinstance(answer, list) else [answer]
+    return tuple(word for word in given if isinstance(word, str) and word.strip())
