@@ -97,8 +97,8 @@ def restrict(kernel: Kernel, jail: Jail) -> None:
     attempt("rights", kernel.keep_capabilities, frozenset(jail["capabilities"]))
     if jail["landlock"] is not None:
         attempt("landlock", _landlock, kernel, jail["landlock"])
-    if jail["seccomp"]:
-        attempt("seccomp", kernel.filter_calls, jail["seccomp"])
+    for program in jail["seccomp"]:
+        attempt("seccomp", kernel.filter_calls, program)
 
 
 def _enter_user(kernel: Kernel) -> None:

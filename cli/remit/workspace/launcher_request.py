@@ -41,8 +41,8 @@ class Landlock(TypedDict):
 
 class Jail(TypedDict):
     """How a command is confined. user: through a user namespace. capabilities: those that root keeps.
-    seccomp: a filter program, or nothing. listen: port of the new network namespace, on its loopback, whose listening
-    socket goes to who started the command; 0: none."""
+    seccomp: filter programs, all of which hold. listen: port of the new network namespace, on its loopback, whose
+    listening socket goes to who started the command; 0: none."""
 
     user: bool
     mounts: Mounts | None
@@ -52,7 +52,7 @@ class Jail(TypedDict):
     listen: int
     capabilities: list[int]
     landlock: Landlock | None
-    seccomp: bytes
+    seccomp: list[bytes]
 
 
 class Request(TypedDict):

@@ -12,6 +12,7 @@ from remit.workspace.launcher_jail import MASK_FILE, make_unreadable
 from remit.workspace.launcher_request import Attach, Jail, Landlock, Mounts
 from remit.workspace.process import Confinement
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
+from remit.workspace.sandbox_filters import network_sockets, no_set_user, no_sockets
 from remit.workspace.sandbox_git import GIT_NOTE, Repositories
 from remit.workspace.sandbox_git_search import MAX_FOLDERS
 from remit.workspace.sandbox_rights import (
@@ -22,8 +23,6 @@ from remit.workspace.sandbox_rights import (
     TRUNCATE_ABI,
     handled,
     limits,
-    network_sockets,
-    no_sockets,
     usable,
     writable,
 )
@@ -145,7 +144,7 @@ class Sandbox(Confinement):
             listen=0,
             capabilities=list(ROOT_KEEPS.values()) if os.geteuid() == 0 else [],
             landlock=self._landlock() if facilities.landlock else None,
-            seccomp=self._filter(),
+            seccomp=self._filters(),
         )
 
     def begin(self) -> None:
@@ -255,10 +254,10 @@ class Sandbox(Confinement):
             devices=list(DEVICES) if self.facilities.devices else [],
         )
 
-    def _filter(self) -> bytes:
-        if self.facilities.seccomp:
-            return no_sockets()
-        return network_sockets() if self.facilities.families else b""
+    def _filters(self) -> list[bytes]:
+        if not (self.facilities.seccomp or self.facilities.families):
+            return []
+        return [no_sockets() if self.facilities.seccomp else network_sockets(), no_set_user()]
 
     def _landlock(self) -> Landlock:
         abi = self.facilities.landlock

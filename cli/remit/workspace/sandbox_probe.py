@@ -10,7 +10,8 @@ import msgspec
 from remit.workspace.launcher_request import Request
 from remit.workspace.process_launch import NotStarted, launch_once
 from remit.workspace.sandbox import Facilities, Grounds, Sandbox
-from remit.workspace.sandbox_rights import landlock_abi, limits, may_mount, network_sockets, no_sockets
+from remit.workspace.sandbox_filters import network_sockets, no_sockets
+from remit.workspace.sandbox_rights import landlock_abi, limits, may_mount
 from remit.workspace.sandbox_secrets import WorkspaceSecrets
 
 SECONDS = 10.0

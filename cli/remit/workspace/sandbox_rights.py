@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 import resource
-import struct
 import sys
-from collections.abc import Sequence
 
 from remit.base.limits import MIB
 from remit.workspace.launcher_jail import MAX_PROCESSES
@@ -101,63 +97,3 @@ def may_mount() -> bool:
     except (OSError, StopIteration):
         return False
     return bool(int(line.split()[1], 16) >> _SYS_ADMIN & 1)
-
-
-_MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""By machine: its name for seccomp, and the number of the call socket()."""
-
-_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-_ROUTE = 0
-
-_IO_URING_SETUP = 425
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
-
-_Program = Sequence[tuple[int, int, int, int]]
-
-
-def no_sockets() -> bytes:
-    """A seccomp program that refuses every socket(), and io_uring, which could make one; nothing for a
-    machine whose calls are not known here. Pairs of connected sockets stay."""
-    return _sockets([(_RETURN, 0, 0, _REFUSE | _EPERM)])
-
-
-def network_sockets() -> bytes:
-    """A seccomp program that refuses sockets of a kind that a network namespace does not hold, such as those between
-    virtual machines, or that let a command talk to the kernel about more than addresses; nothing for a machine whose
-    calls are not known here."""
-    return _sockets(
-        [
-            (_LOAD, 0, 0, 16),  # the family
-            (_EQUAL, 6, 0, _UNIX),
-            (_EQUAL, 5, 0, _INET),
-            (_EQUAL, 4, 0, _INET6),
-            (_EQUAL, 0, 2, _NETLINK),
-            (_LOAD, 0, 0, 32),  # the protocol
-            (_EQUAL, 1, 0, _ROUTE),
-            (_RETURN, 0, 0, _REFUSE | _EAFNOSUPPORT),
-            (_RETURN, 0, 0, _ALLOW),
-        ]
-    )
-
-
-def _sockets(judged: _Program) -> bytes:
-    """A program that ends with `judged` for socket(), refuses io_uring, and allows all else."""
-    known = _MACHINES.get(platform.machine())
-    if known is None or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return b""
-    machine, socket = known
-    program: _Program = (
-        (_LOAD, 0, 0, 4),  # the machine the call was made for
-        (_EQUAL, 1, 0, machine),
-        (_RETURN, 0, 0, _REFUSE | _EPERM),
-        (_LOAD, 0, 0, 0),  # its number
-        (_AT_LEAST, 2, 0, 0x40000000),  # the x32 table of x86_64
-        (_EQUAL, 3, 0, socket),
-        (_EQUAL, 0, 1, _IO_URING_SETUP),
-        (_RETURN, 0, 0, _REFUSE | _ENOSYS),
-        (_RETURN, 0, 0, _ALLOW),
-        *judged,
-    )
-    return b"".join(struct.pack("=HBBI", *each) for each in program)

@@ -38,7 +38,7 @@ class OnlyNet(Confinement):
             listen=0,
             capabilities=[],
             landlock=None,
-            seccomp=b"",
+            seccomp=[],
         )
 
 
