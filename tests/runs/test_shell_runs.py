@@ -15,6 +15,7 @@ import pytest
 
 from fakes.cli import Home, Ran, ended, journal
 from fakes.hardened import HARDENED
+from fakes.programs import needs
 
 LAYERS = ("writes", "secrets", "network", "processes")
 
@@ -83,6 +84,20 @@ def test_what_commands_cannot_do(home: Home) -> None:
     said = json.dumps(found)
     assert "in-the" not in said and '\\"type\\"' not in said
     assert ran.result == ended(home.out, 0)
+
+
+def test_a_command_hears_what_git_would_have_run_of_it(home: Home) -> None:
+    needs("git")
+    done = run(home, "git init -q n && git -C n config core.fsmonitor 'touch owned'")
+    confined(done)
+    [outcome] = outcomes(home)
+    [text] = outcome["data"]["left_behind"]
+    assert text == (
+        "n/.git/config was renamed to n/.git/config.refused-*: git would run what it names, outside the sandbox"
+    )
+    [result] = [event for event in done.events if event["type"] == "user"]
+    assert f"[{text}]" in str(result["message"])
+    assert "fsmonitor" not in (home.work / "n" / ".git" / "config").read_text()
 
 
 def test_artifacts_can_be_written_by_commands(home: Home) -> None:
