@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -115,6 +116,41 @@ def test_a_command_gets_the_memory_of_the_settings(home: Home) -> None:
     found = [each["data"] for each in outcomes(home)]
     assert (found[0]["stdout"], [each["exit_code"] for each in found]) == ("524288\n", [0, 0, 1])
     assert "MemoryError" in found[2]["stderr"]
+
+
+def test_a_run_names_hidden_files_that_git_tracks(home: Home) -> None:
+    home.write(".env", "SECRET=x")
+    home.write("plain.env.txt", "x")
+    home.write("other/.env", "SECRET=y")
+    home.write(".aws/config", "SECRET=z")
+    git = ["git", "-C", str(home.work)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-f", ".env", ".aws", "plain.env.txt"], check=True)
+    ran = run(home, "cat .env", "git add -A")
+    confined(ran)
+    [notice] = [event for event in ran.events if event.get("subtype") == "notice"]
+    assert "cannot read: .aws, .env; commands" in notice["text"]
+    found = [each["data"] for each in outcomes(home)]
+    assert all(each["exit_code"] != 0 for each in found)
+    assert "ermission denied" in found[0]["stderr"] and ".env" in found[1]["stderr"]
+
+
+def test_a_workspace_that_is_the_home_directory(home: Home) -> None:
+    home.write(".gitconfig", "[user]\n")
+    home.write(".bashrc", "true\n")
+    home.environ["HOME"] = str(home.work)
+    home.write("attack.sh", "for f in .gitconfig .bashrc; do echo x >> $f; rm -f $f; mv $f other; done")
+    write = {"tool": "file_write", "arguments": {"path": ".gitconfig", "content": "x"}}
+    new = {"tool": "file_write", "arguments": {"path": ".config/git/config", "content": "x"}}
+    task = home.task(prompt="Go", tools={"shell": "auto", "file_write": "auto"})
+    script = home.script(*calls("bash attack.sh")[:-1], {"calls": [write, new]}, {"text": "Done."})
+    ran = home.stream("-t", task, "-m", script, "-o", str(home.out))
+    confined(ran)
+    assert (home.work / ".gitconfig").read_text() == "[user]\n"
+    assert (home.work / ".bashrc").read_text() == "true\n"
+    assert not (home.work / ".config" / "git").exists()
+    [notice] = [event for event in ran.events if event.get("subtype") == "notice"]
+    assert "holds the home directory" in notice["text"]
 
 
 def test_temporary_files_last_for_the_run_and_no_longer(home: Home) -> None:

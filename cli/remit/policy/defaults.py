@@ -10,6 +10,7 @@ from remit.base.resources import Effect, ResourceKind
 from remit.policy.patterns import PathPattern, Place
 from remit.policy.rules import PATH_KINDS, Coverage, PathSelector, Rule, Selector, Shape, Subject
 from remit.workspace.credentials import holds_credentials
+from remit.workspace.sandbox_places import STARTED
 
 BUILT_IN = "built in"
 
@@ -53,6 +54,9 @@ def floor_rules(place: Place, own: Sequence[str], ruling: Sequence[str]) -> tupl
         rules.append(_floor(_path(text, place), None, "it belongs to remit itself"))
     for text in (".remit/**", *(_literal(path) for path in ruling)):
         rules.append(_floor(_path(text, place), frozenset({Effect.WRITE}), "it rules this run or later ones"))
+    for name in STARTED:
+        why = "it rules what git, shells and sessions of the user run"
+        rules.append(_floor(_path(f"~/{name}/**", place), frozenset({Effect.WRITE}), why))
     rules.append(_floor(GitStore(), frozenset({Effect.WRITE}), "it is git's own, and what it says is run by git"))
     return tuple(rules)
 

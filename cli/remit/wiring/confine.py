@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +23,9 @@ from remit.wiring.offer import Offer
 if TYPE_CHECKING:
     from remit.workspace.sandbox import Layer
 
+MAX_NAMED = 20
+"""Files that a notice names."""
+
 SHELL = "shell"
 """The tool whose reading stands for that of all commands."""
 
@@ -30,22 +33,38 @@ SHELL = "shell"
 class Confined(msgspec.Struct, frozen=True):
     """sandbox: a `workspace.sandbox.Sandbox`, or None. layers: for the init event. hosts: by tool, those that its
     commands can be connected to. closed: why they cannot be connected to hosts that the rules grant, or that nothing
-    keeps them to these."""
+    keeps them to these. home: the home directory, where it lies in the workspace."""
 
     sandbox: Any
     layers: dict[str, str]
     hosts: Mapping[str, Collection[str]] = {}
     closed: str = ""
+    home: str = ""
 
     def notices(self) -> list[Notice]:
         """What the user has to know beyond the init event."""
         told = [Notice(kind="sandbox", text=self.closed)] if self.closed else []
         if self.sandbox is None:
             return told
+        told += [Notice(kind="sandbox", text=text) for text in self._of_workspace()]
         missing = [f"{name}: {layer.how}" for name, layer in self.sandbox.layers().items() if not layer.held]
         if not missing:
             return told
         return [Notice(kind="sandbox", text=f"commands are not confined in every way: {'; '.join(missing)}"), *told]
+
+    def _of_workspace(self) -> Iterator[str]:
+        if self.home:
+            yield (
+                f"the workspace holds the home directory {self.home}: commands may write there what programs of the "
+                "user run later; what is there of the settings of git, shells and sessions stays as it is"
+            )
+        tracked = self.sandbox.tracked()
+        if tracked:
+            more = f" and {len(tracked) - MAX_NAMED} more" if len(tracked) > MAX_NAMED else ""
+            yield (
+                f"git tracks files that commands cannot read: {', '.join(tracked[:MAX_NAMED])}{more}; commands that "
+                "would record or restore them (git commit -a, git add -A, git stash) fail"
+            )
 
     def enter(self, directory: RunDir) -> None:
         """Take what the run keeps on disk into account, once it is there."""
@@ -77,7 +96,8 @@ def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer, le
     elif named:
         closed = _closed(named, layers["network"])
         told["network"] = closed
-    confined = Confined(sandbox, {"sandbox": spec.sandbox, **told}, hosts if sandbox.opens else {}, closed)
+    reached = hosts if sandbox.opens else {}
+    confined = Confined(sandbox, {"sandbox": spec.sandbox, **told}, reached, closed, _home_in(spec.workspace))
     missing = [f"{name}: {layer.how}" for name, layer in layers.items() if not layer.held]
     missing += [closed] if closed else []
     if missing and spec.sandbox == "required":
@@ -135,11 +155,25 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
         workspace=spec.workspace,
         private=private,
         own=settings.own_dirs,
-        fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec)),
+        fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec), *_started(spec.workspace)),
     )
     sandbox = probe(grounds, WorkspaceSecrets(spec.workspace, _hidden_by(policy)), wished(), find_bubblewrap())
     sandbox.limits = limits(settings.sandbox_memory)
     return sandbox
+
+
+def _home_in(workspace: str) -> str:
+    """The home directory, or "" where it does not lie in the workspace."""
+    home, top = os.path.realpath(os.path.expanduser("~")), os.path.realpath(workspace)
+    return home if os.path.commonpath((home, top)) == top else ""
+
+
+def _started(workspace: str) -> list[str]:
+    """What programs of the user run by themselves, where a command could write it."""
+    from remit.workspace.sandbox_places import STARTED
+
+    home = _home_in(workspace)
+    return [os.path.join(home, name) for name in STARTED] if home else []
 
 
 def _hidden_by(policy: RuleSet) -> Callable[[str], bool]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from remit.workspace.git_index import tracked
 from remit.workspace.launcher_jail import MASK_FILE, make_unreadable
 from remit.workspace.launcher_request import Attach, Jail, Landlock, Mounts
 from remit.workspace.process import Confinement
@@ -171,6 +172,15 @@ class Sandbox(Confinement):
             capabilities=list(ROOT_KEEPS) if os.geteuid() == 0 else [],
         )
         return [*options, "--chdir", directory, "--", *argv]
+
+    def tracked(self) -> list[str]:
+        """Hidden places of the workspace that git tracks, relative to it."""
+        if self._secrets is None or not (self.facilities.mounts or self.facilities.bubblewrap):
+            return []
+        workspace = os.path.realpath(self._grounds.workspace)
+        places = [(mask.path, mask.folder) for mask in self._secrets.masks()]
+        found = {path for store in self._secrets.git for path in tracked(os.path.realpath(store), places)}
+        return sorted(os.path.relpath(path, workspace) for path in found)
 
     def _secrets_layer(self) -> Layer:
         if not (self.facilities.mounts or self.facilities.bubblewrap):

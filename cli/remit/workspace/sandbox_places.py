@@ -132,3 +132,26 @@ SYSTEM_PLACES = (
     "/run/secrets",
     "/var/run/secrets",
 )
+
+STARTED = (
+    ".gitconfig",
+    ".config/git",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".config/fish",
+    ".config/autostart",
+    ".config/systemd",
+    ".xprofile",
+    ".xsessionrc",
+    "Library/LaunchAgents",
+)
+"""Below a home directory: what git, shells and sessions run, or take the names of programs from."""

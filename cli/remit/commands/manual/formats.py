@@ -104,7 +104,11 @@ text = "the one in VERSION"
 """
 
 _SOURCES = (
-    ("floor", "Built in: private addresses, files of credentials, remit's own state, writes into git's. Always holds."),
+    (
+        "floor",
+        "Built in: private addresses, files named as credentials are, remit's own state, writes into git's and "
+        "into what git, shells and sessions run in the home directory. Always holds.",
+    ),
     (
         "user, project",
         "`policy.toml` of the settings and `.remit/policy.toml` of the workspace. Their `deny` and `ask` always hold. "
