@@ -40,6 +40,16 @@ SCRIPT_OPTION = frozenset(_listed("sh, bash, dash, zsh, ksh, ash, fish, su, runu
 JOINED = frozenset(_listed("eval, watch, trap"))
 """Programs that run their arguments as one line."""
 
+TEXT_OPTIONS = dict.fromkeys(_listed("mapfile, readarray, compgen"), "-C")
+"""Builtins that run the text behind an option."""
+
+SETTINGS = {
+    "alias": r"\A[^=]+=(.+)",
+    "git": r"(?i)\A(?:-c)?alias\.[^=]+=!(.+)",
+    "ssh": r"(?i)\A(?:-o)?\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[\s=](.+)",
+}
+"""Programs that run a text in some of their words: an expression of such words, whose group is that text."""
+
 _FD_OPTIONS = frozenset(_listed("-x, --exec, -X, --exec-batch"))
 EXEC_OPTIONS: dict[str, frozenset[str]] = {
     "find": frozenset(_listed("-exec, -execdir, -ok, -okdir")),

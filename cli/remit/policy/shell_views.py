@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from remit.policy.programs import EXEC_OPTIONS, JOINED, RESERVED, SCRIPT_OPTION, WRAPPERS
+from remit.policy.programs import EXEC_OPTIONS, JOINED, RESERVED, SCRIPT_OPTION, SETTINGS, TEXT_OPTIONS, WRAPPERS
 from remit.policy.shell_scan import ASSIGNMENT, MAX_DEPTH, UnreadableError, View, Word, inner_commands, program
 
 MAX_VIEWS = 512
@@ -64,9 +65,24 @@ def unwrapped(view: View) -> Iterator[View]:
         yield from _scripts(view)
     if name in JOINED:
         yield from inner(" ".join(word.text for word in view[1:]), known=all(word.known for word in view[1:]))
+    yield from _texts(name, view)
     for place, word in enumerate(view):
         if word.text in EXEC_OPTIONS.get(name, ()) and place + 1 < len(view):
             yield view[place + 1 :]
+
+
+def _texts(name: str, view: View) -> Iterator[View]:
+    """What stands in single words of a program that runs them, now or when another name is called."""
+    if name == "hash" and len(view) > 2 and view[1].text.startswith("-"):
+        # `-p PATH NAME`: NAME is from now on that program.
+        yield view[2:3]
+    if name in SETTINGS:
+        for word in view[1:]:
+            if match := re.search(SETTINGS[name], word.text, re.DOTALL):
+                yield from inner(match[1], known=word.known)
+    for before, word in pairwise(view):
+        if before.text == TEXT_OPTIONS.get(name):
+            yield from inner(word.text, known=word.known)
 
 
 def inner(text: str, *, known: bool) -> Iterator[View]:

@@ -617,3 +617,26 @@ def test_arithmetic_without_end_is_read_in_no_time() -> None:
     for line in ("echo $((" + "1+" * 30_000, "echo " + "$((1+1 " * 9_000, "echo $((" + ")" * 60_000):
         read_command(line)
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("line", "word_of_rules"),
+    [
+        ("hash -p /bin/rm q", "deny"),
+        ("alias q='rm x'", "deny"),
+        ("mapfile -C 'rm x' -c 1 a", "deny"),
+        ("readarray -C 'rm x' a", "deny"),
+        ("compgen -C 'rm x'", "deny"),
+        ("git -c alias.q='!rm x' q", "deny"),
+        ("git config alias.q='!rm x'", "deny"),
+        ("ssh -o ProxyCommand='rm x' host", "deny"),
+        ("ssh -oproxycommand='rm x' host", "deny"),
+        ("hash -r", "auto"),
+        ("alias q='ls x'", "auto"),
+        ("git -c alias.q='log rm' q", "auto"),
+        ("ssh -o ProxyJump=rm host", "auto"),
+    ],
+)
+def test_a_deny_sees_the_texts_that_a_command_is_given(line: str, word_of_rules: str) -> None:
+    rules = rule_set(source(rule("deny", "rm *")), ticks=ticks(shell="auto"))
+    assert word(rules, "shell", command(line)) == word_of_rules

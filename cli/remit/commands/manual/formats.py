@@ -307,6 +307,11 @@ def policy_page() -> Page:
                         "and their like. A line that cannot be read is allowed only by a rule for any command."
                     ),
                     Para(
+                        "A deny of a command's name is advice, no wall: what a program runs by itself is not seen, "
+                        "such as a script that is piped to a shell. What holds whatever runs is the sandbox, and in "
+                        "it the rules about paths and hosts. Naming what may run is stricter than what may not."
+                    ),
+                    Para(
                         "Redirects count as paths: `make > out/log` needs a word for the command make, and one for "
                         "writing out/log. What is read and written at once, as by `<>`, has to pass as both."
                     ),
