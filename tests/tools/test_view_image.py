@@ -81,9 +81,10 @@ def test_the_model_is_told_of_one_word() -> None:
         (b"hello", ErrorCode.UNSUPPORTED_FORMAT, "PNG, JPEG, GIF or WebP"),
         (b"", ErrorCode.UNSUPPORTED_FORMAT, "no picture"),
         (picture("PNG", (300, 300))[:-200], ErrorCode.PICTURE_INVALID, "300x300"),
+        (picture("PNG", (300, 300))[:24] + bytes(9) + b"IEND", ErrorCode.PICTURE_INVALID, "a.png"),
         (picture("JPEG", (300, 300))[:-200], ErrorCode.PICTURE_INVALID, "truncated"),
     ],
-    ids=["text", "empty", "png", "jpeg"],
+    ids=["text", "empty", "png", "headless", "jpeg"],
 )
 def test_what_cannot_be_seen_is_an_error(
     workspace: Path, root: Root, content: bytes, expected: ErrorCode, words: str
@@ -91,6 +92,7 @@ def test_what_cannot_be_seen_is_an_error(
     (workspace / "a.png").write_bytes(content)
     outcome = seen(root, "a.png")
     assert code(outcome) is expected and outcome.error and "a.png" in outcome.error.message
+    assert "BytesIO" not in outcome.error.message
     assert words in outcome.error.message and not outcome.images
 
 

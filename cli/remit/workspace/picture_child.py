@@ -7,6 +7,7 @@ if there is one. Nothing of remit is imported: argv has where Pillow is, and the
 from __future__ import annotations
 
 import json
+import re
 import resource
 import sys
 import warnings
@@ -35,8 +36,13 @@ def main(argv: list[str]) -> None:
         answer, new = {"error": "it takes too much memory to decode"}, b""
     except Exception as problem:
         # Pillow's decoders raise whatever a broken file leads them to; all of it is an answer.
-        answer, new = {"error": str(problem) or type(problem).__name__}, b""
+        answer, new = {"error": _reason(problem)}, b""
     sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + new)
+
+
+def _reason(problem: Exception) -> str:
+    """In words: what Pillow was handed instead of a file says nothing to anybody."""
+    return re.sub(r"\s*<_io\.BytesIO[^>]*>", "", str(problem)) or type(problem).__name__
 
 
 def fit(data: bytes, media_type: str, edge: int, most: int, pixels: int) -> tuple[dict[str, Any], bytes]:
