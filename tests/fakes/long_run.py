@@ -79,8 +79,10 @@ class WindowModel:
             head = f'version = 1\n[narrow]\nprotocol = "openai"\nbase_url = "{server.url}"\n'
             providers = home.path / "config" / "providers.toml"
             providers.write_text(f'{head}[[narrow.models]]\nid = "m"\n{window}')
+            # The same tools in every request: what changes is the transcript alone.
+            (home.path / "config" / "remit.toml").write_text('[agent]\ndefer_builtin_tools = "never"\n')
             return home.stream(
-                PROMPT, "-m", "narrow/m", "-o", str(home.out), "-n",
+                PROMPT, "--tools", "file_read", "-m", "narrow/m", "-o", str(home.out), "-n",
                 "--max-turns", "none", "--max-calls", "none", "--max-seconds", "none",
                 seconds=300,
             )  # fmt: skip

@@ -78,7 +78,7 @@ def test_a_message_that_comes_while_a_call_runs_joins_the_prompt(home: Home) -> 
     script = home.script(
         {"calls": [{"tool": "shell", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}}]}, DONE
     )
-    with driven(home, "-m", script, "--tools", "shell", "-o", str(home.out)) as session:
+    with driven(home, "-m", script, "--tools", "shell=auto", "-o", str(home.out)) as session:
         session.say("wait", uuid="u-1")
         session.until("assistant")
         session.say("and this too", uuid="u-2")
@@ -168,7 +168,7 @@ def test_stdin_that_closes_while_the_client_is_asked_is_a_refusal(home: Home) ->
 
 
 def test_an_interrupt_is_answered_at_once_and_the_session_goes_on(home: Home) -> None:
-    with driven(home, "-m", home.script(SLEEP, {"text": "still here"}), "--tools", "shell") as session:
+    with driven(home, "-m", home.script(SLEEP, {"text": "still here"}), "--tools", "shell=auto") as session:
         session.say("sleep")
         session.until("assistant")
         began = time.monotonic()
@@ -274,7 +274,7 @@ def test_a_signal_between_prompts_ends_the_session(home: Home) -> None:
 
 
 def test_a_reader_of_stdout_that_goes_away_ends_the_session(home: Home) -> None:
-    with driven(home, "-m", home.script(SLEEP, DONE), "--tools", "shell") as session:
+    with driven(home, "-m", home.script(SLEEP, DONE), "--tools", "shell=auto") as session:
         session.say("go")
         session.until("assistant")
         assert session.process.stdout is not None

@@ -29,7 +29,7 @@ def test_the_model_gets_one_editor(tmp_path: Path, model: str, ticked: str, offe
         ran = home.stream("go", "-m", model, "--tools", tools, environ=environ)
         assert ran.code == 0, ran.stderr
         names = {tool["function"]["name"] for tool in server.requests[0].body["tools"]}
-    assert names == {offered, "tool_output"}
+    assert names == {offered}
     withheld = ran.events[0]["withheld_tools"]
     assert set(withheld) == set(ticked.split(",")) - {offered}
     assert all("the other editing tool" in why and offered in why for why in withheld.values())

@@ -260,7 +260,7 @@ def _mark(event: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "notice":
         return kind, str(event["text"])
     if kind == "status":
-        return kind, str(event["permissionMode"])
+        return kind, str(event.get("permissionMode", ""))
     if kind == "user":
         block = event["message"]["content"][0]
         return kind, str(block.get("tool_use_id") or block.get("text"))
