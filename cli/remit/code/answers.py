@@ -14,11 +14,6 @@ from remit.code.graph import CALL, INHERIT, USE, Graph
 from remit.code.lookup import Symbols
 from remit.code.names import NONE
 
-DEFAULT_ROWS = 200
-MAX_ROWS = 2000
-DEFAULT_HOPS = 3
-MAX_HOPS = 8
-
 _REACHES = CALL | USE | INHERIT
 """What a change travels along: not through a mention as a type alone."""
 

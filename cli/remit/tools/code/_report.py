@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from remit.base.ports import World
 from remit.base.resources import Effect, Resource
 from remit.base.text import visible
-from remit.code.answers import DEFAULT_ROWS, MAX_ROWS, Answers, Row
-from remit.code.graph import Graph
+from remit.code.rows import DEFAULT_ROWS, MAX_ROWS
+
+if TYPE_CHECKING:
+    from remit.code.answers import Answers, Row
+    from remit.code.graph import Graph
 
 MAX_ROWS_BYTES = 46_000
 """Of rows; what stands around them has to fit within the output of a tool as well."""

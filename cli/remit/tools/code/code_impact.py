@@ -12,7 +12,7 @@ from remit.base.limits import Bounds
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import visible
-from remit.code.answers import DEFAULT_HOPS, DEFAULT_ROWS, MAX_HOPS
+from remit.code.rows import DEFAULT_HOPS, DEFAULT_ROWS, MAX_HOPS
 from remit.tools.code._report import (
     LEGEND,
     MAX_ROWS_BYTES,

@@ -10,7 +10,7 @@ from remit.base.calls import Outcome, done
 from remit.base.limits import Bounds
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
-from remit.code.answers import DEFAULT_ROWS
+from remit.code.rows import DEFAULT_ROWS
 from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary, tree_of
 from remit.tools.contract import Tool
 
