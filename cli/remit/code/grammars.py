@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit import __version__
 from remit.code.facts import FACTS_VERSION
-from remit.code.languages import LANGUAGES, Language
+from remit.code.languages import Language
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -32,18 +32,6 @@ _LABELS = re.compile(r"@((?:definition|reference|import|local|typed|documentatio
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|;[^\n]*|[()\[\]]|[^\s()\[\]";]+')
 
 _held: list[int] = []
-
-
-def missing_grammars(folder: Path = FOLDER) -> str:
-    """Why no source can be read on this machine, or ""."""
-    if importlib.util.find_spec("tree_sitter") is None:
-        return "tree-sitter is not installed: pip install tree-sitter"
-    absent = [
-        grammar for grammar in sorted({each.grammar for each in LANGUAGES}) if not (folder / f"{grammar}.xz").is_file()
-    ]
-    if absent:
-        return f"grammars are missing ({', '.join(absent[:3])}): install remit from its wheel, or with pip install -e ."
-    return ""
 
 
 @cache

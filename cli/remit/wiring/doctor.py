@@ -189,7 +189,7 @@ def _tools() -> str:
 
 
 def _grammars() -> str:
-    from remit.code.grammars import missing_grammars
+    from remit.code.installed import missing_grammars
     from remit.code.languages import LANGUAGES
     from remit.code.pool import Job, Pool
 

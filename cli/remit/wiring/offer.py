@@ -191,7 +191,7 @@ def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None, person: bool)
     if "pictures" in tool.hands:
         return _no_pictures(spec)
     if "code" in tool.hands:
-        from remit.code.grammars import missing_grammars
+        from remit.code.installed import missing_grammars
 
         return missing_grammars()
     played = spec.model.partition("/")[0] in ("scripted", "replay")

@@ -13,7 +13,7 @@ from remit.base.ports import Files, Ground
 from remit.code.answers import Answers
 from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree, told_by_content
 from remit.code.facts import Facts
-from remit.code.grammars import missing_grammars
+from remit.code.installed import missing_grammars
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.snapshot import graph_of

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from tree_sitter import Parser, Query
 
-from remit.code.grammars import FOLDER, grammar, missing_grammars, queries, query_text, split_patterns, version
+from remit.code.grammars import FOLDER, grammar, queries, query_text, split_patterns, version
+from remit.code.installed import missing_grammars
 from remit.code.languages import LANGUAGES, Language, by_name
 
 GRAMMARS = sorted({each.grammar for each in LANGUAGES})
@@ -24,9 +25,11 @@ def test_every_grammar_says_where_it_comes_from() -> None:
 
 def test_grammars_that_are_missing_are_named(tmp_path: Path) -> None:
     assert missing_grammars() == ""
+    assert missing_grammars(str(tmp_path)).startswith("grammars are missing (all of them): install remit")
+    (tmp_path / "NOTICE").write_text("".join(f"{name}: somewhere\n" for name in GRAMMARS))
     for name in GRAMMARS[2:]:
         (tmp_path / f"{name}.xz").touch()
-    said = missing_grammars(tmp_path)
+    said = missing_grammars(str(tmp_path))
     assert said.startswith(f"grammars are missing ({GRAMMARS[0]}, {GRAMMARS[1]}): install remit")
 
 
