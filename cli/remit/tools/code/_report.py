@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from remit.base.ports import World
-from remit.base.resources import Effect, Resource
 from remit.base.text import visible
 from remit.code.rows import DEFAULT_ROWS, MAX_ROWS
 
@@ -63,10 +61,6 @@ class Shown(msgspec.Struct, frozen=True):
         """The line that says that there are more."""
         more = self.total - len(self.rows)
         return [f"[{len(self.rows)} of {self.total} {what} shown; {more} more]"] if more else []
-
-
-def tree_of(path: str, world: World) -> Sequence[Resource]:
-    return [world.tree(path or ".", Effect.READ)]
 
 
 def shown(

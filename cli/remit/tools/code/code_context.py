@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from remit.base.calls import Outcome, done
-from remit.base.limits import Bounds
-from remit.base.ports import ToolContext, World
-from remit.base.resources import Effect, Resource
+from remit.base.ports import ToolContext
 from remit.code.rows import DEFAULT_ROWS
-from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary, tree_of
-from remit.tools.contract import Tool
+from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary
 
 _CONFIDENCE = {
     "high": "the first row stands well apart from the rest",
@@ -35,7 +32,7 @@ class CodeContextParams(msgspec.Struct, forbid_unknown_fields=True):
     limit: Limit = DEFAULT_ROWS
 
 
-class CodeContext(Tool):
+class CodeContext(GraphTool):
     """List the symbols worth reading before a specific change, best first.
 
     Names in the task are looked up as they are; its other words are held against the words in names, in first
@@ -45,20 +42,10 @@ class CodeContext(Tool):
     """
 
     name = "code_context"
-    toolset = "code"
-    bundle = "code graph"
-    effects = frozenset({Effect.READ})
-    bounds = Bounds(seconds=120.0)
-    repeatable = True
-    hands = frozenset({"code"})
     Params = CodeContextParams
 
-    def resources(self, params: CodeContextParams, world: World) -> Sequence[Resource]:
-        return tree_of(params.path, world)
-
-    async def run(self, params: CodeContextParams, ctx: ToolContext) -> Outcome:
-        outcome: Outcome = await ctx.in_thread(_context, params, ctx)
-        return outcome
+    def answer(self, params: CodeContextParams, ctx: ToolContext) -> Outcome:
+        return _context(params, ctx)
 
 
 def _context(params: CodeContextParams, ctx: ToolContext) -> Outcome:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from remit.base.calls import Outcome, done
 from remit.base.errors import ErrorCode, Failure
-from remit.base.limits import Bounds
-from remit.base.ports import ToolContext, World
-from remit.base.resources import Effect, Resource
+from remit.base.ports import ToolContext
 from remit.base.text import head, shorten, visible
 from remit.code.tree import MAX_FILE_BYTES
-from remit.tools.code._report import LEGEND, Path, Symbol, footer, named_note, shown, summary, tree_of, unclear_note
-from remit.tools.contract import Tool
+from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._report import LEGEND, Path, Symbol, footer, named_note, shown, summary, unclear_note
 
 MAX_SOURCE_BYTES = 32 * 1024
 MAX_NEIGHBOURS = 40
@@ -31,7 +28,7 @@ class CodeExpandParams(msgspec.Struct, forbid_unknown_fields=True):
     path: Path = ""
 
 
-class CodeExpand(Tool):
+class CodeExpand(GraphTool):
     """Return the source of one symbol with its immediate callers and callees.
 
     Where several symbols have the name, the highest ranked one is shown and the others are named; `Type.name` or
@@ -41,20 +38,10 @@ class CodeExpand(Tool):
     """
 
     name = "code_expand"
-    toolset = "code"
-    bundle = "code graph"
-    effects = frozenset({Effect.READ})
-    bounds = Bounds(seconds=120.0)
-    repeatable = True
-    hands = frozenset({"code"})
     Params = CodeExpandParams
 
-    def resources(self, params: CodeExpandParams, world: World) -> Sequence[Resource]:
-        return tree_of(params.path, world)
-
-    async def run(self, params: CodeExpandParams, ctx: ToolContext) -> Outcome:
-        outcome: Outcome = await ctx.in_thread(_expand, params, ctx)
-        return outcome
+    def answer(self, params: CodeExpandParams, ctx: ToolContext) -> Outcome:
+        return _expand(params, ctx)
 
 
 class _Excerpt(msgspec.Struct, frozen=True):

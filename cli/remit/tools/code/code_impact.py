@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from remit.base.calls import Outcome, done
-from remit.base.limits import Bounds
-from remit.base.ports import ToolContext, World
-from remit.base.resources import Effect, Resource
+from remit.base.ports import ToolContext
 from remit.base.text import visible
 from remit.code.rows import DEFAULT_HOPS, DEFAULT_ROWS, MAX_HOPS
+from remit.tools.code._graph_tool import GraphTool
 from remit.tools.code._report import (
     LEGEND,
     MAX_ROWS_BYTES,
@@ -23,10 +21,8 @@ from remit.tools.code._report import (
     named_note,
     shown,
     summary,
-    tree_of,
     unclear_note,
 )
-from remit.tools.contract import Tool
 
 
 class CodeImpactParams(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,7 +39,7 @@ class CodeImpactParams(msgspec.Struct, forbid_unknown_fields=True):
     limit: Limit = DEFAULT_ROWS
 
 
-class CodeImpact(Tool):
+class CodeImpact(GraphTool):
     """Show what a change to a symbol could reach, and which tests already reach it.
 
     Walks backwards along calls, uses and inheritance, 3 hops unless depth says otherwise (1 to 8), from the symbol
@@ -54,20 +50,10 @@ class CodeImpact(Tool):
     """
 
     name = "code_impact"
-    toolset = "code"
-    bundle = "code graph"
-    effects = frozenset({Effect.READ})
-    bounds = Bounds(seconds=120.0)
-    repeatable = True
-    hands = frozenset({"code"})
     Params = CodeImpactParams
 
-    def resources(self, params: CodeImpactParams, world: World) -> Sequence[Resource]:
-        return tree_of(params.path, world)
-
-    async def run(self, params: CodeImpactParams, ctx: ToolContext) -> Outcome:
-        outcome: Outcome = await ctx.in_thread(_impact, params, ctx)
-        return outcome
+    def answer(self, params: CodeImpactParams, ctx: ToolContext) -> Outcome:
+        return _impact(params, ctx)
 
 
 def _impact(params: CodeImpactParams, ctx: ToolContext) -> Outcome:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from remit.base.calls import Outcome, done
-from remit.base.limits import Bounds
-from remit.base.ports import ToolContext, World
-from remit.base.resources import Effect, Resource
+from remit.base.ports import ToolContext
 from remit.code.rows import DEFAULT_ROWS
-from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary, tree_of
-from remit.tools.contract import Tool
+from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary
 
 
 class CodeMapParams(msgspec.Struct, forbid_unknown_fields=True):
@@ -20,7 +16,7 @@ class CodeMapParams(msgspec.Struct, forbid_unknown_fields=True):
     limit: Limit = DEFAULT_ROWS
 
 
-class CodeMap(Tool):
+class CodeMap(GraphTool):
     """Rank the symbols of a source tree by importance and list the top ones: where to begin in code you do not know.
 
     Reads 37 languages and formats. Importance is how much code that is no test relies on a symbol, directly and
@@ -30,20 +26,10 @@ class CodeMap(Tool):
     """
 
     name = "code_map"
-    toolset = "code"
-    bundle = "code graph"
-    effects = frozenset({Effect.READ})
-    bounds = Bounds(seconds=120.0)
-    repeatable = True
-    hands = frozenset({"code"})
     Params = CodeMapParams
 
-    def resources(self, params: CodeMapParams, world: World) -> Sequence[Resource]:
-        return tree_of(params.path, world)
-
-    async def run(self, params: CodeMapParams, ctx: ToolContext) -> Outcome:
-        outcome: Outcome = await ctx.in_thread(_map, params, ctx)
-        return outcome
+    def answer(self, params: CodeMapParams, ctx: ToolContext) -> Outcome:
+        return _map(params, ctx)
 
 
 def _map(params: CodeMapParams, ctx: ToolContext) -> Outcome:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
 from remit.base.calls import Outcome, done
-from remit.base.limits import Bounds
-from remit.base.ports import ToolContext, World
-from remit.base.resources import Effect, Resource
+from remit.base.ports import ToolContext
 from remit.base.text import visible
 from remit.code.rows import DEFAULT_ROWS
+from remit.tools.code._graph_tool import GraphTool
 from remit.tools.code._report import (
     LEGEND,
     Limit,
@@ -22,10 +20,8 @@ from remit.tools.code._report import (
     named_note,
     shown,
     summary,
-    tree_of,
     unclear_note,
 )
-from remit.tools.contract import Tool
 
 Direction = Literal["callers", "callees"]
 
@@ -40,7 +36,7 @@ class CodeRefsParams(msgspec.Struct, forbid_unknown_fields=True):
     limit: Limit = DEFAULT_ROWS
 
 
-class CodeRefs(Tool):
+class CodeRefs(GraphTool):
     """List the symbols that refer to a symbol, or those it refers to: calls, uses, types and inheritance.
 
     The list is a lower bound: dynamic dispatch, callbacks and macros leave no trace, and an empty list means that
@@ -50,20 +46,10 @@ class CodeRefs(Tool):
     """
 
     name = "code_refs"
-    toolset = "code"
-    bundle = "code graph"
-    effects = frozenset({Effect.READ})
-    bounds = Bounds(seconds=120.0)
-    repeatable = True
-    hands = frozenset({"code"})
     Params = CodeRefsParams
 
-    def resources(self, params: CodeRefsParams, world: World) -> Sequence[Resource]:
-        return tree_of(params.path, world)
-
-    async def run(self, params: CodeRefsParams, ctx: ToolContext) -> Outcome:
-        outcome: Outcome = await ctx.in_thread(_refs, params, ctx)
-        return outcome
+    def answer(self, params: CodeRefsParams, ctx: ToolContext) -> Outcome:
+        return _refs(params, ctx)
 
 
 def _refs(params: CodeRefsParams, ctx: ToolContext) -> Outcome:
