@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from remit.config.resolve import RunFlags
 
 Format = Literal["text", "json", "stream-json", "codex-json"]
 
@@ -155,3 +158,27 @@ MaxArtifactsTotalBytes = Annotated[
 def limits(given: Mapping[str, Any]) -> dict[str, str]:
     """The limits among the parameters of a command, by name: the parameter of a limit is `max_NAME`."""
     return {name: given[f"max_{name}"] for name in LIMIT_FLAGS if given[f"max_{name}"] is not None}
+
+
+def offer_flags(given: Mapping[str, Any]) -> RunFlags:
+    """The flags that decide what a model gets, among the parameters of a command that only tells of it."""
+    from remit.config.resolve import RunFlags
+
+    names = given["names"]
+    return RunFlags(
+        task=given["task"],
+        model=given["model"],
+        tools=None if names is None else tuple(names),
+        profile=given["profile"],
+        system_prompt=given.get("system_prompt"),
+        system_prompt_file=given.get("system_prompt_file"),
+        append_system_prompt=given.get("append_system_prompt"),
+        allowed_tools=tuple(given["allowed_tools"] or ()),
+        disallowed_tools=tuple(given["disallowed_tools"] or ()),
+        allow=tuple(given["allow"] or ()),
+        deny=tuple(given["deny"] or ()),
+        policies=tuple(given["policy"] or ()),
+        approvals=given["approvals"],
+        workspace=given["workspace"],
+        on_ask=given["on_ask"],
+    )

@@ -35,31 +35,14 @@ def prompt(
     as_json: Annotated[bool, typer.Option("--json", help="With the tools of the first request, as JSON.")] = False,
 ) -> None:
     """Print the system prompt of a run with these flags, and what files say about how to work."""
+    flags = options.offer_flags(locals())
     import msgspec
 
     from remit import wiring
-    from remit.config.resolve import RunFlags
     from remit.config.settings import load_settings
 
     environ = dict(os.environ)
     settings = load_settings(environ)
-    flags = RunFlags(
-        task=task,
-        model=model,
-        tools=None if names is None else tuple(names),
-        profile=profile,
-        system_prompt=system_prompt,
-        system_prompt_file=system_prompt_file,
-        append_system_prompt=append_system_prompt,
-        allowed_tools=tuple(allowed_tools or ()),
-        disallowed_tools=tuple(disallowed_tools or ()),
-        allow=tuple(allow or ()),
-        deny=tuple(deny or ()),
-        policies=tuple(policy or ()),
-        approvals=approvals,
-        workspace=workspace,
-        on_ask=on_ask,
-    )
     spec = wiring.with_memory(wiring.spec_without_prompt(flags, settings), settings)
     spec = spec if no_instructions else wiring.with_instructions(spec, settings)
     asked = wiring.first_request(spec, settings, environ)

@@ -29,28 +29,14 @@ def tools(
     as_json: Annotated[bool, typer.Option("--json", help="Names, state, effects and schemas as JSON.")] = False,
 ) -> None:
     """List the tools a run with these flags would offer, and why others are off."""
+    flags = options.offer_flags(locals())
     import msgspec
 
     from remit import wiring
-    from remit.config.resolve import RunFlags
     from remit.config.settings import load_settings
 
     environ = dict(os.environ)
     settings = load_settings(environ)
-    flags = RunFlags(
-        task=task,
-        model=model,
-        tools=None if names is None else tuple(names),
-        profile=profile,
-        allowed_tools=tuple(allowed_tools or ()),
-        disallowed_tools=tuple(disallowed_tools or ()),
-        allow=tuple(allow or ()),
-        deny=tuple(deny or ()),
-        policies=tuple(policy or ()),
-        approvals=approvals,
-        workspace=workspace,
-        on_ask=on_ask,
-    )
     listing = wiring.list_tools(wiring.spec_without_prompt(flags, settings), settings, environ)
     if as_json:
         typer.echo(msgspec.json.encode(listing).decode())
