@@ -22,7 +22,8 @@ TRIAL = """
 import sys
 from pathlib import Path
 import remit
-from remit.code.grammars import FOLDER, grammar, missing_grammars
+from remit.code.grammars import FOLDER, grammar
+from remit.code.installed import missing_grammars
 from remit.code.languages import LANGUAGES, by_name
 from remit.code.pool import Job, Pool
 

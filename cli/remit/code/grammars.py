@@ -40,7 +40,8 @@ def grammar(name: str) -> tree_sitter.Language:
     import tree_sitter
 
     library = lzma.decompress(_file(name).read_bytes())
-    module = _OWN_NAME.get(name, name)
+    # The last part names the initialisation; the rest keeps the library out of the way of modules like json and html.
+    module = f"{__package__}._grammars.{_OWN_NAME.get(name, name)}"
     place = _in_memory(name, library)
     loader = importlib.machinery.ExtensionFileLoader(module, place)
     spec = importlib.util.spec_from_file_location(module, place, loader=loader)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,17 @@ GRAMMARS = sorted({each.grammar for each in LANGUAGES})
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_every_grammar_is_there_and_can_be_loaded(name: str) -> None:
     assert Parser(grammar(name)).parse(b"").root_node is not None
+
+
+def test_no_grammar_takes_the_place_of_a_module() -> None:
+    """Some are called as modules of the standard library are: html, json, xml."""
+    before = dict(sys.modules)
+    grammar.cache_clear()
+    for name in GRAMMARS:
+        grammar(name)
+    assert {name for name in sys.modules if sys.modules[name] is not before.get(name)} <= {
+        f"remit.code._grammars.{name}" for name in [*GRAMMARS, "_binding"]
+    }
 
 
 def test_every_grammar_says_where_it_comes_from() -> None:
