@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from functools import singledispatchmethod
 from typing import Any, Literal
@@ -34,7 +35,7 @@ from remit.base.events import (
 )
 from remit.base.ports import Names
 from remit.stream.claude_end import NOT_STARTED, End, Prompt, end_of, result_line
-from remit.stream.claude_results import Known, show_result
+from remit.stream.claude_results import Known, denial_meta, not_granted, result_meta, show_result
 from remit.stream.writer import StdoutWriter, encode_plain
 
 VERSION = "2.1.332"
@@ -76,6 +77,7 @@ class ClaudeStream:
         self._session_id = ""
         self._prompt = Prompt()
         self._calls: dict[tuple[str, str], Known] = {}
+        self._denied: dict[tuple[str, str], Line] = {}
         self._all: list[Line] = []
 
     def on_event(self, event: Event, line: bytes) -> None:
@@ -88,6 +90,13 @@ class ClaudeStream:
     def emit(self, event: Event) -> None:
         """An event from before there is a run."""
         self.on_event(event, b"")
+
+    def keep_original(self, agent: str, call_id: str, name: str, text: str) -> None:
+        """What a file held before a call changed it."""
+        known = self._calls.get((agent, call_id))
+        if known is not None:
+            path = posixpath.normpath(posixpath.join(self._cwd, name))
+            self._calls[agent, call_id] = msgspec.structs.replace(known, originals={**known.originals, path: text})
 
     def tell(self, **line: Any) -> None:
         """A line that no event stands for."""
@@ -118,6 +127,7 @@ class ClaudeStream:
         self._prompt = Prompt()
         # Agents in the background go on with theirs.
         self._calls = {key: known for key, known in self._calls.items() if key[0]}
+        self._denied = {key: told for key, told in self._denied.items() if key[0]}
 
     # -- event by event ------------------------------------------------------------------------
 
@@ -202,7 +212,8 @@ class ClaudeStream:
             # What an agent is asked for is no word of the harness.
             yield {**line, "isSynthetic": True} if event.isSynthetic else line
             return
-        known = self._calls.get(_key(event, block["tool_use_id"]), Known("", {}))
+        key = _key(event, block["tool_use_id"])
+        known = self._calls.get(key, Known("", {}))
         shown = show_result(known, block["content"], event.tool_use_result, self._cwd)
         told = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": shown.content}
         if ours:
@@ -212,10 +223,15 @@ class ClaudeStream:
             told["is_error"] = True
         elif known.tool == "shell":
             told["is_error"] = False
-        yield {**line, "message": {"role": "user", "content": [told]}, "tool_use_result": shown.result}
+        # No result follows another, and what files held is much to keep.
+        self._calls.pop(key, None)
+        line |= {"message": {"role": "user", "content": [told]}, "tool_use_result": shown.result}
+        meta = self._denied.pop(key, {}) or result_meta(event.tool_use_result)
+        yield {**line, "tool_result_meta": [{"id": block["tool_use_id"], **meta}]} if meta else line
 
     @_lines.register(PermissionDenied)
     def _(self, event: PermissionDenied) -> Iterator[Line]:
+        self._denied[event.agent_id or "", event.tool_use_id] = denial_meta(event)
         # Only what nobody was asked about: a client knows what it has refused itself.
         if event.answered_by or event.source == "hook":
             return
@@ -224,12 +240,17 @@ class ClaudeStream:
             "subtype": "permission_denied",
             "tool_name": self._names.tool(event.tool_name),
             "tool_use_id": event.tool_use_id,
-            "message": event.message,
+            "message": self._told_denial(event),
             "decision_reason_type": "mode" if event.decision_reason_type == "asked" else "rule",
             "decision_reason": event.decision_reason,
             "session_id": event.session_id,
             "uuid": event.uuid,
         }
+
+    def _told_denial(self, event: PermissionDenied) -> str:
+        known = self._calls.get((event.agent_id or "", event.tool_use_id))
+        asked = known is not None and event.decision_reason_type == "asked"
+        return not_granted(known) if known is not None and asked else event.message
 
     @_lines.register(SessionState)
     def _(self, event: SessionState) -> Iterator[Line]:

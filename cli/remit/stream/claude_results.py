@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from remit.base.claude_names import their_name
+from remit.base.events import PermissionDenied
+from remit.stream.claude_patch import hunks
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -20,10 +22,12 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A call that the result belongs to: the tool under our name, its arguments under theirs."""
+    """A call that the result belongs to: the tool under our name, its arguments under theirs. originals: what files
+    held before it, by absolute path."""
 
     tool: str
     arguments: dict[str, Any]
+    originals: Mapping[str, str] = {}
 
 
 INPUT_CODES = frozenset({"invalid_arguments", "unknown_tool", "invalid_json"})
@@ -49,11 +53,49 @@ def _failure(known: Known, error: Mapping[str, Any]) -> Shown:
     code, message = error.get("code", ""), str(error.get("message", ""))
     if code == "unknown_tool":
         message = f"<tool_use_error>Error: No such tool available: {their_name(known.tool)}. {message}</tool_use_error>"
+    elif code == "approval_required":
+        message = not_granted(known)
     elif code in INPUT_CODES:
         message = f"<tool_use_error>InputValidationError: {message}</tool_use_error>"
     elif code == "schema_mismatch":
         message = message.replace("the value does not fit the schema:", "Output does not match required schema:")
     return Shown(message, f"Error: {message}", True)
+
+
+def not_granted(known: Known) -> str:
+    """Of a call that needs a permission which nobody gave."""
+    return f"Claude requested permissions to {_wish(known)}, but you haven't granted it yet."
+
+
+def denial_meta(event: PermissionDenied) -> dict[str, Any]:
+    """`tool_result_meta` of a call that was refused."""
+    asked = event.answered_by or event.decision_reason_type == "asked"
+    source = "hook" if event.source == "hook" else "user" if asked else "config"
+    decision = {"decision": "deny", "source": source, "reason_type": event.source or "rule"}
+    kind = "user-rejected" if event.answered_by else "permission-rule"
+    return {"permission_decision": decision, "non_execution_kind": kind}
+
+
+def result_meta(envelope: Any) -> dict[str, Any]:
+    """The same of a call that did not run, or not to its end, for another reason; empty for one that did."""
+    error = envelope.get("error") if isinstance(envelope, dict) else None
+    code = error.get("code") if isinstance(error, dict) else ""
+    return {"non_execution_kind": code} if code in ("interrupted", "cancelled") else {}
+
+
+_READING = frozenset({"Read", "Glob", "Grep", "LS"})
+_WRITING = frozenset({"Write", "Edit"})
+
+
+def _wish(known: Known) -> str:
+    """What nobody allowed, in their words."""
+    tool = their_name(known.tool)
+    place = known.arguments.get("file_path") or known.arguments.get("path")
+    if isinstance(place, str) and tool in _WRITING:
+        return f"write to {place}"
+    if isinstance(place, str) and tool in _READING:
+        return f"read from {place}"
+    return f"use {tool}"
 
 
 def _bash(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Shown:
@@ -86,27 +128,57 @@ def _read(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Show
 
 
 def _write(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Shown:
+    path = _absolute(data.get("path"), cwd)
     result = {
         "type": "update" if data.get("existed") else "create",
-        "filePath": _absolute(data.get("path"), cwd),
+        "filePath": path,
         "content": known.arguments.get("content", ""),
-        "structuredPatch": [],
-        "originalFile": None,
-        "userModified": False,
+        **_changed(known, path, data),
     }
     return Shown(content, result, False)
 
 
 def _edit(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Shown:
     given = known.arguments
+    path = _absolute(data.get("path"), cwd)
     result = {
-        "filePath": _absolute(data.get("path"), cwd),
+        "filePath": path,
         "oldString": given.get("old_string", ""),
         "newString": given.get("new_string", ""),
-        "originalFile": None,
-        "structuredPatch": [],
-        "userModified": False,
+        **_changed(known, path, data),
         "replaceAll": bool(given.get("replace_all")),
+    }
+    return Shown(content, result, False)
+
+
+def _changed(known: Known, path: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What became of a file that there was. A new one has no patch: its content is told."""
+    diff = data.get("diff")
+    patch = diff.get("patch") if isinstance(diff, dict) and data.get("existed") else ""
+    return {"originalFile": known.originals.get(path), "structuredPatch": hunks(patch), "userModified": False}
+
+
+def _patched(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Shown:
+    """A patch of several files: what they know of an edit is told of each of them."""
+    files = [
+        {
+            "filePath": _absolute(each.get("path"), cwd),
+            "type": each.get("type"),
+            "originalFile": known.originals.get(_absolute(each.get("path"), cwd)),
+            "structuredPatch": hunks(each.get("patch")),
+        }
+        for each in data.get("files", ())
+    ]
+    first = files[0] if files else {}
+    result = {
+        "filePath": first.get("filePath", ""),
+        "oldString": "",
+        "newString": "",
+        "originalFile": first.get("originalFile"),
+        "structuredPatch": first.get("structuredPatch", []),
+        "userModified": False,
+        "replaceAll": False,
+        "files": files,
     }
     return Shown(content, result, False)
 
@@ -126,5 +198,6 @@ _BY_TOOL: dict[str, Callable[[Known, Any, Mapping[str, Any], str], Shown]] = {
     "file_read": _read,
     "file_write": _write,
     "file_edit": _edit,
+    "file_apply_patch": _patched,
     "question": _question,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 from remit.base.calls import Call, RuleRef
 from remit.base.errors import ErrorCode, Failure
 from remit.base.events import Notice
-from remit.base.ports import Policy, Question, Questions, Reply, Step, Todo
+from remit.base.ports import Change, Policy, Question, Questions, Reply, Step, Todo
 from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, PlanWritten, Reached, Record, TodosSet
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
@@ -32,6 +33,9 @@ from remit.tools.contract import Tool
 from remit.wiring.ports import Ports
 from remit.workspace.root import Root
 from remit.workspace.world import WorkspaceWorld
+
+MAX_ORIGINAL_BYTES = 256 << 10
+"""Of a changed file, up to which clients are told what it held before."""
 
 
 class RunWorld(WorkspaceWorld):
@@ -121,7 +125,7 @@ class Hands:
         context = CallContext(call.key, tool.name, marks=self._marks)
         if kinds & {"path", "tree"} and self._root is not None:
             context.granted_files = self._files(self._root, tool, resources, approved)
-            context.granted_edits = self._edits(self._root, tool, resources, approved)
+            context.granted_edits = self._edits(self._root, call, tool, resources, approved)
         if "url" in kinds:
             context.granted_web = self._fetch(tool, resources, approved)
         if "artifact" in kinds:
@@ -152,14 +156,31 @@ class Hands:
 
         return FilesGrant(root, resources, self._shown(tool, approved))
 
-    def _edits(self, root: Root, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None) -> Any:
+    def _edits(
+        self, root: Root, call: Call, tool: Tool, resources: Sequence[Resource], approved: RuleRef | None
+    ) -> Any:
         if not any(resource.effect is Effect.WRITE for resource in resources):
             return None
         from remit.workspace.edit import EditsGrant
         from remit.workspace.hard_links import WithheldFiles
 
         withheld = WithheldFiles(root.fd, self._shown(tool, approved))
-        return EditsGrant(root, resources, lambda path: self._leavings.note("unfinished", path), withheld)
+        note, changed = (lambda path: self._leavings.note("unfinished", path)), self._originals(call)
+        return EditsGrant(root, resources, note, withheld, changed)
+
+    def _originals(self, call: Call) -> Callable[[Sequence[Change]], None]:
+        """Tells what changed files held before, as far as it is text of bearable size."""
+        agent, told = self._prefix.removesuffix("."), self._ports.original
+
+        def tell(changes: Sequence[Change]) -> None:
+            for each in changes if told is not None else ():
+                content = each.original.content
+                if told is None or content is None or len(content) > MAX_ORIGINAL_BYTES:
+                    continue
+                with suppress(UnicodeDecodeError):
+                    told(agent, call.id, each.original.name, self._recorder.cleaned(content.decode()))
+
+        return tell
 
     def _shown(self, tool: Tool, approved: RuleRef | None) -> Callable[[Resource], bool]:
         """Whether the rules let a call of the tool read an entry of the workspace."""

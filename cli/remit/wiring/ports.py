@@ -30,7 +30,8 @@ class Ports(msgspec.Struct, frozen=True):
     the guarded client of fetch tools from the allowed ports. resolver, connector: those of net.dial that the
     proxy of commands goes by, None: the system's. followers: hear of every journaled record, before
     anything else does. client: a program drives the run, and answers what the rules ask. tools: what it offers.
-    person: who answers questions of the model, None: prepared answers do."""
+    person: who answers questions of the model, None: prepared answers do. original: told what a changed file held
+    before, by the agent and the id of the call, and the name of the file; None: nobody is."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -43,6 +44,7 @@ class Ports(msgspec.Struct, frozen=True):
     client: bool = False
     tools: tuple[Tool, ...] = ()
     person: Questions | None = None
+    original: Callable[[str, str, str, str], None] | None = None
 
 
 class Listeners(msgspec.Struct, frozen=True):

@@ -179,6 +179,7 @@ class SdkSession:
             tools=tuple(tools),
             followers=(*self._ports.followers, self._follow),
             person=ClientQuestions(self._client) if plan.asks else None,
+            original=self._stream.keep_original,
         )
         self._stream.servers += [
             {"name": server.name, "status": server.status, "source": "sdk"} for server in self._servers.values()

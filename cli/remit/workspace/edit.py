@@ -23,7 +23,8 @@ class EditsGrant:
     """base.ports.Edits for the declared `path` resources that are written.
 
     A declared name must lead to the real path policy saw, else Failure(file_changed). note: told each directory
-    before a file of ours is put there for a moment. withheld: files that are shown under none of their names."""
+    before a file of ours is put there for a moment. withheld: files that are shown under none of their names.
+    changed: told of changes that were made."""
 
     def __init__(
         self,
@@ -31,10 +32,12 @@ class EditsGrant:
         resources: Sequence[Resource],
         note: Callable[[str], None] = lambda _: None,
         withheld: WithheldFiles | None = None,
+        changed: Callable[[Sequence[Change]], None] = lambda _: None,
     ) -> None:
         self._root = root
         self._note = note
         self._withheld = withheld
+        self._changed = changed
         self._paths = {
             resource.name: resource
             for resource in resources
@@ -66,7 +69,9 @@ class EditsGrant:
             key, real = self._held(change.original.name)
             if real != change.original.real:
                 raise _moved(key)
-        return Publication(self._root, changes, check, note=self._note).run()
+        marks = Publication(self._root, changes, check, note=self._note).run()
+        self._changed(changes)
+        return marks
 
     def _held(self, name: str) -> tuple[str, str]:
         """A declared name, and what it leads to: what policy saw, as the file system has it."""
