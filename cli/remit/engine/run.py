@@ -15,8 +15,9 @@ from remit.base.ports import Provider, Recorded
 from remit.base.records import INSTRUCTIONS, CallSettled, Noted, PromptEnded, UserSaid
 from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
-from remit.engine.dispatch import Dispatch, hook_stop
+from remit.engine.dispatch import Dispatch
 from remit.engine.finish import Finish
+from remit.engine.heard import hook_stop
 from remit.engine.hooks import HOOK, MAX_STOP_HOOKS, STOP_HOOK
 from remit.engine.inbox import Mail, NoMail
 from remit.engine.loops import MAX_REPEATS

@@ -16,10 +16,12 @@ from remit.base.records import JobStarted, Record, RunResumed, RunStarted
 from remit.base.spec import Expect, RunSpec
 from remit.engine.agents import Agents, AgentsGrant, Child, ChildFinish, PrincipalGrant
 from remit.engine.child import ChildLedger, ChildRecorder, Errand
-from remit.engine.dispatch import MAX_RESULT_BYTES, Dispatch, Gate
+from remit.engine.dispatch import Dispatch
+from remit.engine.execution import MAX_RESULT_BYTES
 from remit.engine.hooks import SILENT
 from remit.engine.job_desk import JobsGrant
 from remit.engine.jobs import Jobs
+from remit.engine.judging import Gate
 from remit.engine.models import Model
 from remit.engine.prompt import agent_system, system_prompt
 from remit.engine.recorder import Recorder

@@ -9,7 +9,7 @@ from remit.base.events import Init
 from remit.base.ports import Outputs
 from remit.base.records import Record
 from remit.base.spec import RunSpec
-from remit.engine.dispatch import Hands
+from remit.engine.execution import Hands
 from remit.engine.recorder import Recorder
 from remit.engine.run import Run
 from remit.tools.contract import Tool

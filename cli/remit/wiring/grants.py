@@ -20,7 +20,7 @@ from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.context import CallContext
-from remit.engine.dispatch import MAX_RESULT_BYTES
+from remit.engine.execution import MAX_RESULT_BYTES
 from remit.engine.recorder import Recorder
 from remit.net.guard import check_url
 from remit.store.artifacts import ArtifactStore

@@ -19,7 +19,7 @@ from remit.base.resources import Resource
 from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.context import CallContext
-from remit.engine.dispatch import Hands
+from remit.engine.execution import Hands
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
 from remit.engine.run import Run

@@ -29,11 +29,12 @@ from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
-from remit.engine.dispatch import Dispatch, Gate
+from remit.engine.dispatch import Dispatch
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
 from remit.engine.goal import Evaluator
 from remit.engine.jobs import Jobs
+from remit.engine.judging import Gate
 from remit.engine.models import Model
 from remit.engine.narrate import untold
 from remit.engine.prompt import system_prompt

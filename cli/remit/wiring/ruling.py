@@ -9,7 +9,7 @@ from remit.base.ports import Policy
 from remit.base.records import RulesChanged
 from remit.base.resources import Effect
 from remit.engine.client import Control, ControlFault, Reply
-from remit.engine.dispatch import Gate
+from remit.engine.judging import Gate
 from remit.engine.recorder import Recorder
 from remit.policy.decide import RuleSet
 from remit.policy.modes import MODES, ModeName, in_mode, mode_named

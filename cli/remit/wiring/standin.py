@@ -14,7 +14,7 @@ from remit.base.messages import ToolSpec
 from remit.base.ports import ToolContext, World
 from remit.base.records import CallSettled
 from remit.base.resources import Resource
-from remit.engine.dispatch import FLOOR_REFUSALS
+from remit.engine.judging import FLOOR_REFUSALS
 from remit.providers.recording import RecordedCall
 from remit.tools.contract import Part, Tool
 

@@ -21,7 +21,9 @@ from remit.base.records import Answered, CallExpanded, CallSettled, CallsPending
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.engine.context import CallContext
-from remit.engine.dispatch import MIN_RESULT_BYTES, Dispatch, Gate
+from remit.engine.dispatch import Dispatch
+from remit.engine.execution import MIN_RESULT_BYTES
+from remit.engine.judging import Gate
 from remit.tools.contract import Tool
 from remit.tools.execution.batch import Batch
 
