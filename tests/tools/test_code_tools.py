@@ -315,6 +315,13 @@ def test_of_several_the_highest_ranked_is_shown(ask: Callable[..., Outcome]) -> 
     assert "2 symbols have the name, the highest ranked is shown: " in outcome.text
 
 
+def test_source_whose_lines_end_in_a_carriage_return_alone(ask: Callable[..., Outcome], workspace: Path) -> None:
+    (workspace / "old.py").write_bytes(b"import os\r\rdef old_one():\r    return 1\r" + b"x = 1\r" * 9)
+    outcome = ask(CodeExpand(), symbol="old_one")
+    assert outcome.data["source"] == "def old_one():\n    return 1"
+    assert outcome.text.startswith("old_one function old.py:3-4\n3: def old_one():\n4:     return 1\n")
+
+
 def test_source_is_bounded(ask: Callable[..., Outcome], workspace: Path) -> None:
     body = "".join(f"    x = {number:05}  # {'y' * 80}\n" for number in range(900))
     (workspace / "long.py").write_text(f"def long_one():\n{body}")

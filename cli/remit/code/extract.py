@@ -7,6 +7,8 @@ A language's queries say what is what by the names of their captures; a match ho
                       @span  where decorators and the like belong to it: the wider node
                       @end   what follows the node and ends it: a body that the grammar sets beside it
                       @doc   its documentation, where that is no comment above it
+                      @decorator
+                             all of them, in order, within @span or beside it: the outline tells them
                       @owner the type that it belongs to, named elsewhere (a receiver, a qualifier)
                       @exported, @test, @declared  present where it is
                       @lent  present where it is what the module lends by default
@@ -20,8 +22,8 @@ A language's queries say what is what by the names of their captures; a match ho
     @local            a name that the definition around it binds: a parameter, a variable. It hides others
     @typed            a name whose type is told where it is bound, with @type: declared, or made by calling @type
     @documentation    documentation of the file itself; @documentation.above: what it stands right above
-    @name             with any of @span, @doc, @owner, @exported, @test, @declared, @lent, @returns and nothing of the
-                      above: they belong to the definition of that name, whichever pattern defines it
+    @name             with any of @span, @doc, @decorator, @owner, @exported, @test, @declared, @lent, @returns and
+                      nothing of the above: they belong to the definition of that name, whichever pattern defines it
 
 A definition may also have a @receiver: the name by which it calls its own object, `self` in its references.
 What lies in an import is no reference. What lies in a test is of the tests, what variables lie in a function are its
@@ -59,6 +61,8 @@ def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS, men
     """The facts of a file, none where it cannot be parsed within `seconds`. mentions: also what refers to what, which
     is most of the work. Raises nothing for what a file holds, but runs in a process that may be killed for it
     (`worker`): parsers are native code."""
+    if b"\n" not in source:
+        source = source.replace(b"\r", b"\n")
     language = by_content(language, source)
     facts = Facts(language.name, lines=source.count(b"\n") + (not source.endswith(b"\n") and bool(source)))
     readable = without_macros(language.name, source)

@@ -3,7 +3,8 @@
 Parsers do not expand macros. Those that stand where no expression may stand (export marks, wrapped return types,
 `extern "C" {` under a condition, markers of regions) make them lose the declarations around. What is blanked keeps its
 length, so that all places stay as they are. So does what an object of Kotlin delegates to: the grammar takes the body
-behind it for a block that is handed to a call.
+behind it for a block that is handed to a call. A group of Go that closes on the line of its last constant or variable
+gets the semicolon that the grammar asks for there, in place of a blank.
 """
 
 from __future__ import annotations
@@ -65,6 +66,13 @@ _DELEGATE = re.compile(
 )
 _PROPERTY = re.compile(rb"\b(?:val|var)[ \t]+[\w.`<>]{1,200}[ \t]*(?::[^,()]*)?$")
 
+_GROUP = re.compile(
+    rb"((?:^|[{;])[ \t]*(?:const|var)[ \t]*\()"
+    rb"((?:[^()\"'`/]|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|/(?![/*])|\([^()\n]*\))*)"
+    rb"(?<=[^\s;])([ \t]*)\)",
+    re.MULTILINE,
+)
+
 _WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = dict(
     zip(
         _C,
@@ -87,6 +95,8 @@ _BY_LANGUAGE: dict[str, Sequence[re.Pattern[bytes]]] = {"C": _C, "C++": _CPP, "C
 
 def without_macros(language: str, source: bytes) -> bytes:
     """The source of that language for its parser, as long as before."""
+    if language == "Go":
+        return _GROUP.sub(_ended, source)
     if language == "Kotlin":
         return _DELEGATE.sub(_without_delegate, source)
     patterns = _BY_LANGUAGE.get(language)
@@ -105,6 +115,15 @@ def _blanked(match: re.Match[bytes]) -> bytes:
         start, end = match.start(group) - offset, match.end(group) - offset
         text[start:end] = re.sub(rb"[^\n]", b" ", text[start:end])
     return bytes(text)
+
+
+def _ended(match: re.Match[bytes]) -> bytes:
+    """With a semicolon behind the last in place of one blank: of one before the bracket that closes, else of the one
+    before the bracket that opens."""
+    head, body, gap = match.groups()
+    if gap:
+        return head + body + b";" + gap[1:] + b")"
+    return head[:-2] + b"(" + body + b";)" if head.endswith(b" (") else match[0]
 
 
 def _without_delegate(match: re.Match[bytes]) -> bytes:

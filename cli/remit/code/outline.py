@@ -11,6 +11,7 @@ from remit.code.languages import find_name
 
 _IMPORTS = "imports"
 _TESTS = "tests"
+_LENT = "default"
 _TITLES = {
     "modules": ("module",),
     "types": ("class", "struct", "enum", "union", "interface", "trait", "type"),
@@ -42,10 +43,11 @@ _OWN_TITLES = {"Markdown": {"sections": "headings"}}
 _LEAVES = frozenset(["function", "method", "macro", "test", "constant", "variable"])
 """What lies in one of these is its own affair."""
 
-_PATHS = frozenset(["C", "C++", "CUDA", "Objective-C", "Go", "Ruby", "JavaScript", "TypeScript", "TSX", "PHP"])
-"""Languages whose modules have names like paths."""
+_SEPARATORS = {"Rust": "::", "PHP": "\\"} | dict.fromkeys(["C", "C++", "CUDA", "Objective-C", "Go", "Ruby"], "/")
+"""Of the parts of a module's name; elsewhere it is a dot."""
 
-_COLONS = frozenset(["Rust"])
+_BY_MODULE = frozenset(["JavaScript", "TypeScript", "TSX"])
+"""Languages that tell the names of a module apart from its path."""
 
 Marked = tuple[int, Definition]
 """A definition and its index."""
@@ -131,27 +133,43 @@ class _Branch:
 
 
 def _import_section(facts: Facts) -> Iterator[Section]:
-    """All imports, names that begin alike told together: `os.{path.join, sep}`."""
-    if not facts.imports:
+    """All imports, names that begin alike told together: `os.{path.join, sep}`. What a file lends is none."""
+    imports = [each for each in facts.imports if each.module or each.alias != _LENT]
+    if not imports:
         return
-    separator = _separator(facts.language)
+    items = _modules(imports) if facts.language in _BY_MODULE else _alike(imports, _SEPARATORS.get(facts.language, "."))
+    lines = [each.line for each in imports]
+    yield Section(_IMPORTS, (min(lines), max(lines)), tuple(items))
+
+
+def _modules(imports: Sequence[Import]) -> Iterator[Item]:
+    """One for each module, with what is named of it: `./shapes {Circle, area as size}`."""
+    told: dict[str, list[Import]] = {}
+    for each in imports:
+        told.setdefault(each.module, []).append(each)
+    for module, some in told.items():
+        names = [_renamed(each.name, each.alias) for each in some if each.name]
+        aliases = [_renamed("", each.alias) for each in some if each.alias and not each.name]
+        text = " ".join(
+            [module, *dict.fromkeys(aliases), *([f"{{{', '.join(dict.fromkeys(names))}}}"] if names else [])]
+        )
+        lines = [each.line for each in some]
+        yield Item(text.strip(), (min(lines), max(lines)))
+
+
+def _renamed(name: str, alias: str) -> str:
+    return f"{name} as {alias}".strip() if alias else name
+
+
+def _alike(imports: Sequence[Import], separator: str) -> Iterator[Item]:
     top = _Branch(0)
-    for each in facts.imports:
+    for each in imports:
         branch = top
         for part in _parts(each, separator):
             branch = branch.grow(part, each.line)
         branch.leaf = True
-    items = tuple(
-        Item(_told(part, branch, separator), (branch.first, branch.last)) for part, branch in top.branches.items()
-    )
-    lines = [each.line for each in facts.imports]
-    yield Section(_IMPORTS, (min(lines), max(lines)), items)
-
-
-def _separator(language: str) -> str:
-    if language in _COLONS:
-        return "::"
-    return "/" if language in _PATHS else "."
+    for part, branch in top.branches.items():
+        yield Item(_told(part, branch, separator), (branch.first, branch.last))
 
 
 def _parts(each: Import, separator: str) -> list[str]:

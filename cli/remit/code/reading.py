@@ -80,7 +80,15 @@ class Reading:
         elif head == "documentation":
             self._documentation(kind, captures[label][0])
         else:
-            self._additions.setdefault(captures["name"][0].start_byte, {}).update(captures)
+            self._add(captures)
+
+    def _add(self, captures: Captures) -> None:
+        """What belongs to the definition of a name, of several the most: the widest span, all decorators."""
+        known = self._additions.setdefault(captures["name"][0].start_byte, {})
+        for label, nodes in captures.items():
+            before = known.get(label)
+            if before is None or label not in ("span", "decorator") or _width(nodes) > _width(before):
+                known[label] = nodes
 
     def _text(self, node: Node) -> str:
         return self._between(node.start_byte, node.end_byte)
@@ -123,7 +131,8 @@ class Reading:
             captures = {**matched, **self._additions.get(at, {})}
             span = captures["span"][0] if "span" in captures else node
             last = captures["end"][0] if "end" in captures else span
-            found.append((span.start_byte, -last.end_byte, node.start_byte, kind, node, span, captures))
+            start = _first(span, captures).start_byte
+            found.append((start, -last.end_byte, node.start_byte, kind, node, span, captures))
         found.sort(key=lambda each: each[:3])
         spans: list[tuple[int, int]] = []
         around: list[int] = []
@@ -155,7 +164,8 @@ class Reading:
             kind = "method"
         tested = "test" in captures or (around is not None and around.flags & TEST != 0)
         last = captures["end"][0] if "end" in captures else span
-        start, end = span.start_point[0] + 1, last.end_point[0] + (last.end_point[1] > 0)
+        start = _first(span, captures).start_point[0] + 1
+        end = last.end_point[0] + (last.end_point[1] > 0)
         doc = ""
         if "doc" in captures:
             doc = self._text(captures["doc"][0])
@@ -170,10 +180,16 @@ class Reading:
             parent=parent,
             flags=sum(flag for label, flag in _FLAGS.items() if label in captures) | tested * TEST,
             owner=owner,
-            signature=signature(self._source, node, span, kind),
+            signature=self._signature(node, span, kind, captures),
             doc=first_line(doc) if doc else "",
             returns=self._text(captures["returns"][0])[:MAX_NAME] if "returns" in captures else "",
         )
+
+    def _signature(self, node: Node, span: Node, kind: str, captures: Captures) -> str:
+        told = signature(self._source, node, span, kind, captures.get("decorator", ()))
+        # Of several names that are exported together only the first has the word before it.
+        together = "exported" in captures and captures["exported"][0].type == "export_statement"
+        return f"export {told}" if together and not told.startswith(("export", "@")) else told
 
     def _name(self, node: Node, captures: Captures) -> str:
         if "name" not in captures:
@@ -294,6 +310,16 @@ class Reading:
 def _extent(captures: Captures) -> tuple[int, int]:
     names = captures["name"]
     return names[0].start_byte, names[-1].end_byte
+
+
+def _width(nodes: Sequence[Node]) -> int:
+    return nodes[-1].end_byte - nodes[0].start_byte
+
+
+def _first(span: Node, captures: Captures) -> Node:
+    """Where a definition begins: decorators may stand beside it."""
+    decorators = captures.get("decorator")
+    return decorators[0] if decorators and decorators[0].start_byte < span.start_byte else span
 
 
 def _last_name(path: str) -> str:

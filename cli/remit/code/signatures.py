@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ EXPRESSION = "()"
 
 MAX_SIGNATURE = 240
 """Characters."""
+
+MAX_DECORATORS = 6
+MAX_DECORATOR = 60
+"""Characters of one in a signature."""
 
 _ANNOTATIONS = re.compile(
     r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
@@ -29,10 +34,39 @@ _BODY_NODES = frozenset(
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
-def signature(source: bytes, node: Node, span: Node, kind: str) -> str:
-    """What a definition says before its body, in one line and without its annotations."""
+def signature(source: bytes, node: Node, span: Node, kind: str, decorators: Sequence[Node] = ()) -> str:
+    """What a definition says before its body, in one line: behind its decorators, and without its annotations."""
+    marks = [*_decorations(source, decorators), ""]
+    return " ".join(marks) + _head(source, node, _start(source, node, span, decorators), kind)
+
+
+def _decorations(source: bytes, decorators: Sequence[Node]) -> Iterator[str]:
+    """Each in one line; the arguments of a long one are left out."""
+    for each in decorators[:MAX_DECORATORS]:
+        text = source[each.start_byte : min(each.end_byte, each.start_byte + 4 * MAX_DECORATOR)]
+        one_line = " ".join(text.decode("utf-8", "ignore").split())
+        if len(one_line) > MAX_DECORATOR:
+            name, arguments, _ = one_line.partition("(")
+            one_line = f"{name[:MAX_DECORATOR]}{'(...)' if arguments else ''}"
+        yield one_line
+
+
+def _start(source: bytes, node: Node, span: Node, decorators: Sequence[Node]) -> int:
+    """The byte where a definition begins without its decorators; words before it count on its own line alone."""
+    at = node.start_byte
+    start = max(span.start_byte, source.rfind(b"\n", 0, at) + 1)
+    if decorators:
+        start = max(start, min(decorators[-1].end_byte, node.end_byte))
+        at = max(at, start)
+    before = source[start:at]
+    if before.isspace() or not before:
+        rest = source[at : node.end_byte]
+        return at + len(rest) - len(rest.lstrip())
+    return start + len(before) - len(before.lstrip())
+
+
+def _head(source: bytes, node: Node, start: int, kind: str) -> str:
     body = _body(node) if kind != "variant" else None
-    start = span.start_byte if span.start_point[0] == node.start_point[0] else node.start_byte
     if body is not None and body.start_byte > start:
         end = body.start_byte
     elif kind in ("function", "method"):

@@ -75,13 +75,32 @@ def test_a_module() -> None:
         ("Rust", [Import("std::io", 1, "Read"), Import("std::fmt", 2)], "std::{io::Read, fmt} [1-2]"),
         ("C", [Import("sys/types.h", 1), Import("sys/stat.h", 2)], "sys/{types.h, stat.h} [1-2]"),
         ("Go", [Import("github.com/x/y", 1, "", "z")], "github.com/x/y as z [1]"),
-        ("TypeScript", [Import("./a", 1, "x"), Import("./a", 1, "y")], "./a/{x, y} [1]"),
-        ("JavaScript", [Import("", 4, "", "x")], "x [4]"),
+        ("PHP", [Import("App\\Io", 1, "In"), Import("App\\Io", 2, "Out", "To")], "App\\Io\\{In, Out as To} [1-2]"),
+        ("PHP", [Import("lib/all.php", 1)], "lib/all.php [1]"),
+        ("TypeScript", [Import("./a", 1, "x"), Import("./a", 1, "y")], "./a {x, y} [1]"),
+        ("TypeScript", [Import("m", 1, "default", "M"), Import("m", 2, "x", "y")], "m {default as M, x as y} [1-2]"),
+        ("TypeScript", [Import("m", 1, "default", "M"), Import("m", 1, "", "ns")], "m as ns {default as M} [1]"),
+        ("TSX", [Import("./a/b.css", 3)], "./a/b.css [3]"),
+        ("JavaScript", [Import("./all", 1, "*")], "./all {*} [1]"),
+        ("JavaScript", [Import("", 4, "", "x")], "as x [4]"),
         ("C", [Import("/usr/include/a.h", 1)], "/usr/include/a.h [1]"),
     ],
 )
 def test_imports_that_begin_alike_are_told_together(language: str, imports: list[Import], text: str) -> None:
     assert imported(language, *imports)[1:] == [f"  {text}"]
+
+
+def test_what_a_script_lends_by_default_is_no_import() -> None:
+    source = b"import a from './a'\nfunction run() {}\nexport default run\n"
+    assert lines(outline_of_facts(extract(by_name("JavaScript"), source)))[:2] == [
+        "imports [1]",
+        "  ./a {default as a} [1]",
+    ]
+
+
+def test_each_module_of_a_script_is_told_by_itself() -> None:
+    imports = [Import("./a/b", 1, "x"), Import("./a", 2), Import("./a/c", 3, "y")]
+    assert imported("JavaScript", *imports) == ["imports [1-3]", "  ./a/b {x} [1]", "  ./a [2]", "  ./a/c {y} [3]"]
 
 
 def test_the_name_of_a_module_may_have_any_number_of_parts() -> None:

@@ -157,3 +157,19 @@ def test_notices_are_no_documentation() -> None:
 )
 def test_words_and_chains_without_end_are_read_all_the_same(language: str, source: str) -> None:
     assert extract(by_name(language), source.encode(), 20.0).lines == 1
+
+
+def test_lines_of_a_file_may_end_in_a_carriage_return_alone() -> None:
+    facts = extract(
+        by_name("Python"), b"import os\r\rdef here():\r    # Where.\r    return name()\r\rdef name(): ...\r"
+    )
+    assert (facts.lines, facts.broken) == (7, False)
+    assert [(each.name, each.start, each.end) for each in facts.definitions] == [("here", 3, 5), ("name", 7, 7)]
+    assert [(each.name, each.line) for each in facts.references] == [("name", 5)]
+
+
+@pytest.mark.parametrize("group", ["const ( A = 1 )", "const (A, B = 1, 2)", 'var (\n\tA = ")"; B = f(2))'])
+def test_a_group_of_go_may_close_on_the_line_of_its_last_name(group: str) -> None:
+    facts = extract(by_name("Go"), f"package p\n\n{group}\n\nfunc after() {{}}\n".encode())
+    assert not facts.broken
+    assert [each.name for each in facts.definitions if each.name != "B"] == ["A", "after"]

@@ -3,6 +3,9 @@
   value: [(arrow_function) (function_expression)]) @definition.method
 (field_definition property: (_) @name) @definition.field
 
+(method_definition (decorator)+ @decorator name: (_) @name)
+(field_definition (decorator)+ @decorator property: (_) @name)
+
 (formal_parameters (identifier) @local)
 
 (class_heritage (identifier) @name) @reference.inherit

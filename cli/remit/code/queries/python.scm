@@ -1,7 +1,7 @@
 (module . (string) @documentation)
 (module . (comment)+ . (string) @documentation)
 
-(decorated_definition definition: (_ name: (identifier) @name)) @span
+(decorated_definition (decorator)+ @decorator definition: (_ name: (identifier) @name)) @span
 
 (class_definition
   name: (identifier) @name

@@ -27,6 +27,8 @@
 (export_statement declaration: (_ name: (_) @name)) @span @exported
 (export_statement declaration: (lexical_declaration . (variable_declarator name: (_) @name) .)) @span @exported
 (export_statement declaration: (_ (variable_declarator name: (_) @name))) @exported
+(export_statement (decorator)+ @decorator declaration: (_ name: (_) @name))
+(class_declaration (decorator)+ @decorator name: (_) @name)
 (lexical_declaration . (variable_declarator name: (identifier) @name) .) @span
 (variable_declaration . (variable_declarator name: (identifier) @name) .) @span
 

@@ -7,6 +7,10 @@
 (internal_module name: (_) @name) @definition.module
 (module name: (_) @name) @definition.module
 
+(abstract_class_declaration (decorator)+ @decorator name: (_) @name)
+(class_body (decorator)+ @decorator . [(method_definition name: (_) @name) (abstract_method_signature name: (_) @name)])
+(public_field_definition (decorator)+ @decorator name: (_) @name)
+
 (function_signature name: (identifier) @name) @definition.function
 (method_signature name: (_) @name) @definition.method
 (abstract_method_signature name: (_) @name) @definition.method

@@ -13,6 +13,7 @@ from remit.base.text import head, shorten, visible
 from remit.code.tree import MAX_FILE_BYTES
 from remit.tools.code._graph_tool import GraphTool
 from remit.tools.code._report import LEGEND, Path, Symbol, footer, named_note, shown, summary, unclear_note
+from remit.workspace.newlines import unify
 
 MAX_SOURCE_BYTES = 32 * 1024
 MAX_NEIGHBOURS = 40
@@ -94,7 +95,7 @@ def _excerpt(ctx: ToolContext, path: str, start: int, end: int) -> _Excerpt:
     """Raises Failure(file_changed) when the file is no longer as it was read."""
     with ctx.files.open(path) as opened:
         source = opened.read(MAX_FILE_BYTES + 1)
-    lines = source.decode("utf-8", "replace").split("\n")
+    lines = unify(source.decode("utf-8", "replace")).text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if end > len(lines):
@@ -107,9 +108,8 @@ def _excerpt(ctx: ToolContext, path: str, start: int, end: int) -> _Excerpt:
     room = MAX_SOURCE_BYTES
     kept: list[str] = []
     for line in lines[start - 1 : end]:
-        text = line.removesuffix("\r")
-        room -= len(text.encode("utf-8", "replace")) + 1
+        room -= len(line.encode("utf-8", "replace")) + 1
         if room < 0 and kept:
             break
-        kept.append(text if room >= 0 else head(text, MAX_SOURCE_BYTES))
+        kept.append(line if room >= 0 else head(line, MAX_SOURCE_BYTES))
     return _Excerpt(start, start + len(kept) - 1, kept, whole, end - start + 1 - len(kept))
