@@ -62,13 +62,13 @@ def check_source(source: Path) -> None:
 
 def check_wheel(wheel: Path) -> None:
     sys.path.insert(0, str(ROOT / "cli"))
-    from build_grammars import ALONE, PACKED
+    from remit.code.languages import LANGUAGES
 
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         notice = archive.read(f"{GRAMMARS}NOTICE").decode()
         size = sum(each.compress_size for each in archive.infolist())
-    languages = {*PACKED, *ALONE}
+    languages = {each.grammar for each in LANGUAGES}
     assert {f"{GRAMMARS}{language}.xz" for language in languages} <= names
     assert {line.partition(":")[0] for line in notice.splitlines()} == languages
     assert not [name for name in names if name.startswith(("tests/", "cli/"))]

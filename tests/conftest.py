@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -10,6 +11,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    # Of tests that run under nohup: programs they start would pass over it too.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 collect_ignore = ["code"]
 """Source that tests read, tests of its own included."""
