@@ -94,7 +94,8 @@ def post_bodies(url: str, small: int, large: int, pairs: int) -> None:
             # A fresh copy each time, as each turn makes one.
             body = b"".join([bodies[index % 2][:-1], b"}"])
             before = time.process_time()
-            async with client.post("/chat/completions", body, {}, "") as response:
+            async with client.post("/chat/completions", body, {}, "") as sent:
+                response = await sent.response()
                 async for _ in response.chunks():
                     pass
             spent[index % 2].append(time.process_time() - before)

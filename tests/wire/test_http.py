@@ -3,9 +3,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import gc
+import gzip
+import socket
 import ssl
 import subprocess
 import sys
+import threading
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,12 +18,15 @@ import pytest
 import trustme
 
 from fakes.asking import Slept, ask, request
+from fakes.connect_proxy import ConnectProxy
 from fakes.model_server import Cut, ModelServer, Reply, refusal, text
 from fakes.opened import by_name, opened
 from remit.base.errors import PreflightFault
+from remit.base.limits import MIB
 from remit.base.messages import TextBlock
+from remit.providers.connection import request_head
 from remit.providers.failures import AttemptFailed
-from remit.providers.http import HttpClient, proxy_url
+from remit.providers.http import HttpClient, Unpacked, proxy_url
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,8 @@ def test_a_body_is_let_go_of_when_its_answer_has_ended(reply: Reply) -> None:
     async def ask(client: HttpClient, body: bytes) -> None:
         before = sys.getrefcount(body)
         with suppress(AttemptFailed):
-            async with client.post("/chat/completions", body, {}, "") as response:
+            async with client.post("/chat/completions", body, {}, "") as sent:
+                response = await sent.response()
                 async for _ in response.chunks():
                     assert sys.getrefcount(body) > before
 
@@ -165,31 +173,143 @@ def test_an_unknown_certificate_is_refused_at_once(tls: ssl.SSLContext) -> None:
     assert slept.waits == []
 
 
-def test_an_authority_of_ones_own_is_trusted_by_its_file(
-    tls: ssl.SSLContext, authority: trustme.CA, tmp_path: Path
-) -> None:
-    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
-    program = """
-import asyncio, sys
+ASKS = """
+import asyncio, os, sys
 from remit.base.messages import BlockPart, Message, Request, TextBlock
 from remit.base.spec import ModelSpec
 from remit.providers.catalog import open_provider
 from remit.providers.opening import Opening
 async def main():
     model = ModelSpec(id="openai/m", protocol="openai", base_url=sys.argv[1])
-    provider = open_provider(Opening(model=model, retry_seconds=0))
+    provider = open_provider(Opening(model=model, environ=os.environ, retry_seconds=0))
     async for part in provider.stream(Request("m", "", (Message("user", (TextBlock("hi"),)),))):
         if isinstance(part, BlockPart):
             print(part.block.text)
     await provider.close()
 asyncio.run(main())
 """
+
+
+def asked_over_tls(url: str, authority: trustme.CA, directory: Path, **environ: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a program that asks the model at `url` and trusts this authority alone."""
+    authority.cert_pem.write_to_path(directory / "ca.pem")
+    ended = subprocess.run(
+        [sys.executable, "-c", ASKS, url],
+        env={"SSL_CERT_FILE": str(directory / "ca.pem"), **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def test_an_authority_of_ones_own_is_trusted_by_its_file(
+    tls: ssl.SSLContext, authority: trustme.CA, tmp_path: Path
+) -> None:
     with ModelServer([text("safely")], tls) as server:
-        ended = subprocess.run(
-            [sys.executable, "-c", program, server.url],
-            env={"SSL_CERT_FILE": str(tmp_path / "ca.pem")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "safely\n", "")
+        assert asked_over_tls(server.url, authority, tmp_path) == (0, "safely\n", "")
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_a_proxy_is_asked_for_a_tunnel_to_an_https_server(
+    secure: bool, tls: ssl.SSLContext, authority: trustme.CA, tmp_path: Path
+) -> None:
+    with (
+        ModelServer([text("tunnelled")], tls) as server,
+        ConnectProxy(urlsplit(server.url).port or 0, tls=tls if secure else None) as proxy,
+    ):
+        address = proxy.url.replace("://", "://user:p%40ss@")
+        told = asked_over_tls(server.url, authority, tmp_path, HTTPS_PROXY=address)
+        assert told == (0, "tunnelled\n", "")
+        assert "proxy-authorization" not in server.requests[0].headers
+        authority_asked = urlsplit(server.url).netloc
+    [head] = proxy.heads
+    assert head.startswith(f"CONNECT {authority_asked} HTTP/1.1\r\nhost: {authority_asked}\r\n".encode())
+    assert b"proxy-authorization: Basic " + base64.b64encode(b"user:p@ss") in head
+
+
+def test_an_http_server_is_asked_through_an_https_proxy(
+    tls: ssl.SSLContext, authority: trustme.CA, tmp_path: Path
+) -> None:
+    with ModelServer([text("passed on")], tls) as proxy:
+        told = asked_over_tls("http://model.invalid/v1", authority, tmp_path, HTTP_PROXY=proxy.root)
+        assert told == (0, "passed on\n", "")
+        assert proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
+
+
+@pytest.mark.parametrize("status", [407, 502])
+def test_a_proxy_that_does_not_connect_is_named(status: int) -> None:
+    slept = Slept()
+    with ConnectProxy(0, status=status) as proxy:
+        environ = {"HTTPS_PROXY": proxy.url, "OPENAI_BASE_URL": "https://model.invalid/v1"}
+        answer = ask(by_name("openai/m", environ, timing=slept.timing), request())
+    assert answer.fault is not None and answer.fault.kind == "network"
+    assert f"the proxy does not pass the request on: HTTP {status}" in answer.fault.what
+    # No wait brings credentials.
+    assert bool(slept.waits) == (status == 502)
+
+
+def test_a_tunnel_goes_to_the_server_alone(tls: ssl.SSLContext, authority: trustme.CA, tmp_path: Path) -> None:
+    """What is behind the proxy shows the certificate of the server that was asked for, or is not spoken to."""
+    with (
+        ModelServer([text("never")], tls) as server,
+        ConnectProxy(urlsplit(server.url).port or 0) as proxy,
+    ):
+        code, said, _ = asked_over_tls("https://model.invalid/v1", authority, tmp_path, HTTPS_PROXY=proxy.url)
+        assert (code, said, server.requests) == (1, "", [])
+
+
+# -- bodies and heads --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_little_that_expands_to_much_comes_in_parts(encoding: str) -> None:
+    whole = b"x" * (5 * MIB + 1)
+    packed = gzip.compress(whole) if encoding == "gzip" else zlib.compress(whole)
+    parts = list(Unpacked(encoding).feed(packed))
+    assert b"".join(parts) == whole and max(map(len, parts)) == MIB
+
+
+def test_an_encoding_that_was_not_asked_for_is_no_answer() -> None:
+    with pytest.raises(AttemptFailed, match="it is 'br'"):
+        Unpacked("br")
+
+
+@pytest.mark.parametrize("value", ["a\r\nx: y", "a\nb", "\0", "\u00e9"])
+def test_no_header_ends_its_line(value: str) -> None:
+    with pytest.raises(AttemptFailed, match="cannot carry") as caught:
+        request_head("POST", "/v1", {"x-name": value})
+    assert not caught.value.retryable
+
+
+def test_an_address_is_sent_as_http_can_carry_it() -> None:
+    with ModelServer([text("x")]) as server:
+        ask(opened("m", base_url=f'{server.root}/a|"b%20{{c}}/v1'), request())
+        assert server.requests[0].path == "/a%7C%22b%20%7Bc%7D/v1/chat/completions"
+
+
+def test_a_connection_that_said_something_unasked_serves_no_other_request() -> None:
+    async def twice(url: str) -> list[int]:
+        client = HttpClient(url, {}, {}, keyed=False, connect_seconds=5, silence_seconds=5)
+        statuses = []
+        for _ in range(2):
+            async with client.post("/x", b"{}", {}, "") as sent:
+                response = await sent.response()
+                statuses.append(response.status)
+                async for _ in response.chunks():
+                    pass
+        await client.close()
+        return statuses
+
+    def talk() -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 408 Late\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=talk)
+        server.start()
+        assert asyncio.run(twice(f"http://127.0.0.1:{listener.getsockname()[1]}")) == [200, 200]
+        server.join()

@@ -34,7 +34,8 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
-from remit.providers.openai_chat import DIALECTS, ChatDecoder
+from remit.providers.openai_chat import DIALECTS
+from remit.providers.openai_chat_decoder import ChatDecoder
 from remit.providers.openai_chat_reasoning import FORMS, Kept
 from remit.providers.sse import SseEvent
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 
 def prepare_http_stack() -> None:
-    """Call before httpcore or httpx is imported.
+    """Call before httpcore is imported.
 
     httpcore looks for sniffio on every request. Where it is not installed, each look walks all of
     `sys.path`, which costs more than the rest of a small request; None makes the answer immediate.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,10 +23,12 @@ from remit.base.messages import (
     ToolSpec,
 )
 from remit.base.text import scrub, scrub_tree
-from remit.providers.anthropic_answers import MessagesDecoder
 from remit.providers.opening import Opening
 from remit.providers.transcript import Transcript, results_of, sound_arguments, to_json
 from remit.providers.wire import Wire, open_wire
+
+if TYPE_CHECKING:
+    from remit.providers.decoding import Decoder
 
 PATH = "/v1/messages"
 VERSION = "2023-06-01"
@@ -44,12 +46,16 @@ _TOKEN_SOURCE = "ANTHROPIC_AUTH_TOKEN"
 _BREAKPOINT = {"type": "ephemeral"}
 _BREAKPOINT_FIELD = b'"cache_control":' + to_json(_BREAKPOINT)
 
-new_decoder = MessagesDecoder
-
 
 def open_provider(opening: Opening) -> AnthropicMessages:
     """Raises PreflightFault."""
     return AnthropicMessages(opening)
+
+
+def new_decoder(turn: int, taken: Iterable[str]) -> Decoder:
+    from remit.providers.anthropic_answers import MessagesDecoder  # while the server thinks
+
+    return MessagesDecoder(turn, taken)
 
 
 class AnthropicMessages:
@@ -71,7 +77,7 @@ class AnthropicMessages:
         off = self._spec.thinking == "budget" and "budget_tokens" not in options.get("thinking", {})
         transcript = self._without_thinking if off else self._with_thinking
         body = self._body(request, transcript, options)
-        return self._wire.ask(PATH, body, lambda: MessagesDecoder(1 + transcript.answers, transcript.tools_by_call))
+        return self._wire.ask(PATH, body, lambda: new_decoder(1 + transcript.answers, transcript.tools_by_call))
 
     async def close(self) -> None:
         await self._wire.close()

@@ -1,4 +1,4 @@
-"""POST to one model API over kept connections, on httpx.
+"""POST to one model API over kept connections.
 
 Proxies come from the usual variables, as the official clients read them: `HTTPS_PROXY`, `HTTP_PROXY`,
 `ALL_PROXY` (lower case first) and `NO_PROXY`. They are read here, so that one that cannot be used is
@@ -7,46 +7,90 @@ told before the first request. Certificates are loaded once a process, and only 
 
 from __future__ import annotations
 
-import sys
+import asyncio
+import zlib
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from functools import cache
-from types import ModuleType
-from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit
+from contextlib import asynccontextmanager
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from remit.base.errors import PreflightFault
-from remit.net.stack import prepare_http_stack
+from remit.base.limits import MIB
 from remit.net.tls import shared_context
-from remit.providers.failures import AttemptFailed, quote
-
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx
+from remit.providers.connection import Connection, Patience, Place, Tunnel, connect, request_head
+from remit.providers.failures import AttemptFailed
 
 KEEP_ALIVE_SECONDS = 30.0
+PORTS = {"http": 80, "https": 443}
+
+_IN_TARGETS = "%/:=&?~#+!$,;'@()*[]"
+"""What the path and the query of a request may hold beside letters and digits."""
+
+
+class Exchange:
+    """A request that was sent, and its answer."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def response(self) -> Response:
+        """The answer, once its head has come. Raises AttemptFailed."""
+        answer = await self._connection.answer()
+        return Response(answer.status, answer.headers, self._connection)
 
 
 class Response:
     """An answer whose body is read as it arrives. headers: names in lower case."""
 
-    def __init__(self, response: httpx.Response, words: Mapping[str, str]) -> None:
-        self._response = response
-        self._words = words
-        self.status = response.status_code
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
+    def __init__(self, status: int, headers: Mapping[str, str], connection: Connection) -> None:
+        self.status = status
+        self.headers = headers
+        self._connection = connection
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body, decompressed. Raises AttemptFailed."""
-        with typed_failures(self._words):
-            async for chunk in self._response.aiter_bytes():
-                yield chunk
+        """The body, decompressed. Who reads bounds the waits. Raises AttemptFailed."""
+        encoding = self.headers.get("content-encoding", "").strip().lower()
+        unpack = Unpacked(encoding) if encoding not in ("", "identity") else None
+        while (piece := await self._connection.piece()) is not None:
+            if unpack is None:
+                yield piece
+                continue
+            for part in unpack.feed(piece):
+                yield part
+
+
+class Unpacked:
+    """A body that came compressed, piece by piece. Raises AttemptFailed."""
+
+    def __init__(self, encoding: str) -> None:
+        if encoding not in ("gzip", "x-gzip", "deflate"):
+            raise AttemptFailed("malformed", f"the answer cannot be decompressed: it is {encoding[:40]!r}")
+        self._may_be_raw = encoding == "deflate"
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS if self._may_be_raw else zlib.MAX_WBITS | 16)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """In parts of one MiB at most: a little can expand to very much."""
+        while data:
+            part = self._expand(data)
+            data = self._inflate.unconsumed_tail
+            if part:
+                yield part
+
+    def _expand(self, data: bytes) -> bytes:
+        may_be_raw, self._may_be_raw = self._may_be_raw, False
+        try:
+            return self._inflate.decompress(data, MIB)
+        except zlib.error as problem:
+            if may_be_raw:
+                # Many servers leave out the header that belongs there.
+                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+                return self._expand(data)
+            raise AttemptFailed("malformed", f"the answer cannot be decompressed: {problem}") from problem
 
 
 class HttpClient:
     """base_url: checked by `check_base_url`. environ: where the proxies are named. keyed: whether requests
-    bring a key. connect_seconds: for a connection to stand; silence_seconds: for any single read or write."""
+    bring a key. connect_seconds: for a connection to stand; silence_seconds: for a request to be taken, and for
+    its answer to begin."""
 
     def __init__(
         self,
@@ -58,77 +102,97 @@ class HttpClient:
         connect_seconds: float,
         silence_seconds: float,
     ) -> None:
-        self._parts = urlsplit(base_url)
-        if keyed or any(name.lower() == "authorization" for name in headers):
-            # A key outranks credentials in the address, which the client would put in its place.
-            self._parts = self._parts._replace(netloc=self._parts.netloc.rpartition("@")[2])
-        self._headers = {**headers, "accept-encoding": "gzip, deflate"}
-        self._proxy = proxy_url(self._parts, environ)
-        self._connect_seconds = connect_seconds
-        self._silence_seconds = silence_seconds
-        self._words = _words_of_failures(connect_seconds, silence_seconds)
-        self._client: httpx.AsyncClient | None = None
+        self._parts = parts = urlsplit(base_url)
+        self._headers = {"host": _authority(parts), **headers, "accept-encoding": "gzip, deflate"}
+        if not keyed and all(name.lower() != "authorization" for name in headers):
+            # A key outranks credentials in the address.
+            self._headers |= _credentials("authorization", parts)
+        proxy = proxy_url(parts, environ)
+        self._proxy = urlsplit(proxy) if proxy else None
+        self._patience = Patience(connect_seconds, silence_seconds)
+        self._connections: set[Connection] = set()
 
     @asynccontextmanager
     async def post(
         self, path: str, body: bytes, headers: Mapping[str, str], query: str
-    ) -> AsyncGenerator[Response, None]:
-        """The response to a JSON body, its own body unread. path: may bring a query of its own. headers:
-        beside those of the client. Raises AttemptFailed."""
-        if self._client is None:
-            self._client = self._open_client()
-        path, _, own_query = path.partition("?")
-        both = "&".join(filter(None, (own_query, query)))
-        url = self._parts._replace(path=self._parts.path + path, query=both).geturl()
-        with typed_failures(self._words):
-            async with self._client.stream("POST", url, content=body, headers=dict(headers)) as got:
-                try:
-                    yield Response(got, self._words)
-                finally:
-                    await got.aclose()
-                    # A response and its stream hold each other, and with them the body of the request, which
-                    # is the whole transcript: dozens of them would wait for the collector.
-                    got.stream = load_httpx().ByteStream(b"")
+    ) -> AsyncGenerator[Exchange, None]:
+        """Send a JSON body. path: may bring a query of its own. headers: beside those of the client.
+        Raises AttemptFailed."""
+        head = self._head(path, query, {**headers, "content-length": str(len(body))})
+        connection = await self._connection()
+        try:
+            await connection.send(head, body)
+            yield Exchange(connection)
+        finally:
+            if not connection.rest():
+                self._connections.discard(connection)
+                connection.drop()
 
     async def close(self) -> None:
         """Close the connections; a later `post` opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        while self._connections:
+            self._connections.pop().drop()
+        await asyncio.sleep(0)  # the loop closes them in its next round
 
-    def _open_client(self) -> httpx.AsyncClient:
-        module = load_httpx()
-        transport = module.AsyncHTTPTransport(
-            verify=shared_context() if self._parts.scheme == "https" else _trusting_nobody(),
-            proxy=self._proxy or None,
-            limits=module.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS),
-        )
-        seconds = self._silence_seconds
-        timeout = module.Timeout(seconds, connect=self._connect_seconds, pool=self._connect_seconds)
-        client: httpx.AsyncClient = module.AsyncClient(
-            transport=transport, headers=self._headers, timeout=timeout, trust_env=False
-        )
-        return client
+    def _head(self, path: str, query: str, headers: Mapping[str, str]) -> bytes:
+        path, _, own_query = path.partition("?")
+        both = "&".join(filter(None, (own_query, query)))
+        target = quote((self._parts.path + path or "/") + (f"?{both}" if both else ""), safe=_IN_TARGETS)
+        every = {**self._headers, **headers}
+        if self._proxy is not None and self._parts.scheme == "http":
+            target = f"http://{_authority(self._parts)}{target}"
+            every |= _credentials("proxy-authorization", self._proxy)
+        return request_head("POST", target, every)
+
+    async def _connection(self) -> Connection:
+        """One that rested for not too long, or a new one. Raises AttemptFailed."""
+        since = asyncio.get_running_loop().time() - KEEP_ALIVE_SECONDS
+        for connection in [each for each in self._connections if each.idle_since is not None]:
+            if connection.is_usable(since):
+                connection.idle_since = None
+                return connection
+            self._connections.discard(connection)
+            connection.drop()
+        connection = await self._connected()
+        self._connections.add(connection)
+        return connection
+
+    async def _connected(self) -> Connection:
+        target = _place(self._parts)
+        if self._proxy is None:
+            return await connect(target, None, self._patience)
+        tunnel = None
+        if target.tls is not None:
+            authority = f"{_bracketed(target.host)}:{target.port}"
+            headers = {"host": authority, **_credentials("proxy-authorization", self._proxy)}
+            tunnel = Tunnel(target, request_head("CONNECT", authority, headers))
+        return await connect(_place(self._proxy), tunnel, self._patience)
 
 
-@cache
-def load_httpx() -> ModuleType:
-    """httpx without its command line, which would import click and rich where they are installed."""
-    prepare_http_stack()
-    command_line = ModuleType("httpx._main")
-    command_line.main = lambda: None  # type: ignore[attr-defined]
-    sys.modules.setdefault(command_line.__name__, command_line)
-    import httpx
-
-    return httpx
+def _place(parts: SplitResult) -> Place:
+    return Place(
+        parts.hostname or "", parts.port or PORTS[parts.scheme], shared_context() if parts.scheme == "https" else None
+    )
 
 
-@cache
-def _trusting_nobody() -> ssl.SSLContext:
-    """For plain http: loads no certificates, and fails closed should TLS be spoken after all."""
-    import ssl
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+def _authority(parts: SplitResult) -> str:
+    """As the Host header has it."""
+    host = _bracketed(parts.hostname or "")
+    return host if parts.port in (None, PORTS.get(parts.scheme)) else f"{host}:{parts.port}"
+
+
+def _credentials(header: str, parts: SplitResult) -> dict[str, str]:
+    """Those of an address, as the header that brings them; nothing where there are none."""
+    if not parts.username and not parts.password:
+        return {}
+    from base64 import b64encode
+
+    both = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return {header: f"Basic {b64encode(both.encode()).decode()}"}
 
 
 def check_base_url(provider: str, base_url: str) -> None:
@@ -150,38 +214,6 @@ def check_base_url(provider: str, base_url: str) -> None:
     if not (good and base_url.isascii() and base_url.isprintable() and " " not in base_url):
         what = f"{provider}: {base_url.rpartition('@')[2]!r} is not a base URL"
         raise PreflightFault(what, hint="write it like http://127.0.0.1:8000/v1", kind="base_url")
-
-
-def _words_of_failures(connect_seconds: float, silence_seconds: float) -> dict[str, str]:
-    """What happened, by the name of the exception: most of them say nothing themselves."""
-    unconnected = f"the connection could not be made within {connect_seconds:g} s"
-    return {
-        "ConnectTimeout": unconnected,
-        "PoolTimeout": unconnected,
-        "ReadTimeout": f"the server sent nothing for {silence_seconds:g} s",
-        "WriteTimeout": f"the server took nothing of the request for {silence_seconds:g} s",
-        "ConnectError": "the connection could not be made",
-        "ReadError": "the connection broke while the answer was read",
-        "WriteError": "the connection broke while the request was sent",
-        "RemoteProtocolError": "the connection broke",
-        "ProxyError": "the proxy does not pass the request on",
-    }
-
-
-@contextmanager
-def typed_failures(words: Mapping[str, str]) -> Iterator[None]:
-    """Every way in which a connection fails, as AttemptFailed. words: what happened, by the exception's name."""
-    httpx = load_httpx()
-    try:
-        yield
-    except httpx.TransportError as problem:
-        detail = quote(str(problem))
-        name = type(problem).__name__
-        what = ": ".join(filter(None, (words.get(name, name), detail)))
-        # No wait makes a certificate good.
-        raise AttemptFailed("network", what, final="CERTIFICATE_VERIFY_FAILED" in detail) from problem
-    except httpx.DecodingError as problem:
-        raise AttemptFailed("malformed", f"the answer cannot be decompressed: {problem}") from problem
 
 
 # -- proxies -----------------------------------------------------------------------------------------

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from remit.base.messages import CallBlock, Effort, ImageBlock, Message, Part, Request, ToolSpec
 from remit.base.text import scrub
 from remit.providers.openai_account import EFFORTS, IdShape, host_of, openai_headers, sound_name
-from remit.providers.openai_chat_decoder import ChatDecoder
 from remit.providers.openai_chat_reasoning import reasoning_fields
 from remit.providers.opening import Opening
 from remit.providers.transcript import Transcript, results_of, sound_arguments, to_json
 from remit.providers.wire import open_wire
 
-new_decoder = ChatDecoder
+if TYPE_CHECKING:
+    from remit.providers.decoding import Decoder
 
 
 def _efforts(**words: str) -> dict[Effort, dict[str, Any]]:
@@ -75,6 +75,12 @@ def open_provider(opening: Opening) -> OpenAIChat:
     return OpenAIChat(opening)
 
 
+def new_decoder(turn: int, taken: Iterable[str]) -> Decoder:
+    from remit.providers.openai_chat_decoder import ChatDecoder  # while the server thinks
+
+    return ChatDecoder(turn, taken)
+
+
 class OpenAIChat:
     """A model behind a Chat Completions endpoint; its base URL goes up to and with the version."""
 
@@ -91,7 +97,7 @@ class OpenAIChat:
         body = self._body(request)
         transcript = self._transcript
         return self._wire.ask(
-            "/chat/completions", body, lambda: ChatDecoder(1 + transcript.answers, transcript.tools_by_call)
+            "/chat/completions", body, lambda: new_decoder(1 + transcript.answers, transcript.tools_by_call)
         )
 
     async def close(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,15 +20,15 @@ from remit.base.messages import (
 )
 from remit.base.text import scrub
 from remit.providers.openai_account import EFFORTS, IdShape, openai_headers, sound_name
-from remit.providers.openai_responses_decoder import ResponsesDecoder
 from remit.providers.opening import Opening
 from remit.providers.transcript import Transcript, results_of, sound_arguments, to_json
 from remit.providers.wire import open_wire
 
+if TYPE_CHECKING:
+    from remit.providers.decoding import Decoder
+
 LEAST_OUTPUT_TOKENS = 16
 """The API refuses a smaller limit, which a nearly spent budget would ask for."""
-
-new_decoder = ResponsesDecoder
 
 _CALL_IDS = IdShape(r"[a-zA-Z0-9_-]{1,64}", 64)
 
@@ -36,6 +36,12 @@ _CALL_IDS = IdShape(r"[a-zA-Z0-9_-]{1,64}", 64)
 def open_provider(opening: Opening) -> OpenAIResponses:
     """Raises PreflightFault."""
     return OpenAIResponses(opening)
+
+
+def new_decoder(turn: int, taken: Iterable[str]) -> Decoder:
+    from remit.providers.openai_responses_decoder import ResponsesDecoder  # while the server thinks
+
+    return ResponsesDecoder(turn, taken)
 
 
 class OpenAIResponses:
@@ -52,9 +58,7 @@ class OpenAIResponses:
     def stream(self, request: Request) -> AsyncIterator[Part]:
         body = self._body(request)
         transcript = self._transcript
-        return self._wire.ask(
-            "/responses", body, lambda: ResponsesDecoder(1 + transcript.answers, transcript.tools_by_call)
-        )
+        return self._wire.ask("/responses", body, lambda: new_decoder(1 + transcript.answers, transcript.tools_by_call))
 
     async def close(self) -> None:
         await self._wire.close()

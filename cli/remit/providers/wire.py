@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -15,14 +16,14 @@ from remit import __version__
 from remit.base.errors import PreflightFault, ProviderFault
 from remit.base.messages import BlockPart, Delta, Part, RetryPart
 from remit.base.redact import Redactor
-from remit.providers.bodies import events_of, reader_for
-from remit.providers.decoding import Decoder
 from remit.providers.failures import LONGEST_HINT_SECONDS, AttemptFailed, from_response, hinted
 from remit.providers.http import HttpClient, Response, check_base_url
-from remit.providers.listener import Listener
 from remit.providers.opening import Opening
-from remit.providers.sse import SseEvent
 from remit.providers.timing import Timing
+
+if TYPE_CHECKING:
+    from remit.providers.decoding import Decoder
+    from remit.providers.sse import SseEvent
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 300.0
@@ -165,7 +166,7 @@ class Wire:
         asked = self._timing.monotonic()
         while True:
             try:
-                async with aclosing(self._attempt(path, body, decoder())) as batches:
+                async with aclosing(self._attempt(path, body, decoder)) as batches:
                     async for parts in batches:
                         for part in parts:
                             begun = begun or isinstance(part, (Delta, BlockPart))
@@ -250,10 +251,17 @@ class Wire:
 
     # -- one attempt -------------------------------------------------------------------------------
 
-    async def _attempt(self, path: str, body: bytes, decoder: Decoder) -> AsyncGenerator[Sequence[Part], None]:
-        """Batches of parts, none of them empty."""
+    async def _attempt(
+        self, path: str, body: bytes, new_decoder: Callable[[], Decoder]
+    ) -> AsyncGenerator[Sequence[Part], None]:
+        """Batches of parts, none of them empty. What reads them is loaded while the server thinks."""
         key = {self._endpoint.key_header: self._endpoint.key_prefix + self._key} if self._key else {}
-        async with self._client.post(path, body, key, self._endpoint.query) as response:
+        async with self._client.post(path, body, key, self._endpoint.query) as sent:
+            from remit.providers.bodies import events_of, reader_for
+            from remit.providers.listener import Listener
+
+            decoder = new_decoder()
+            response = await sent.response()
             if not 200 <= response.status < 300:
                 raise await self._refusal(response)
             reader = reader_for(response)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fakes.cli import Home
+from fakes.model_server import ModelServer, text
 
 # The process ends at once after a run, so that is where to look.
 LOOK = """
@@ -27,14 +28,22 @@ from remit.__main__ import main
 main()
 """
 
+# Where the first connection is about to be made.
+CONNECTING = """
+import sys
+sys.addaudithook(lambda event, args: event == "socket.connect" and tell_and_end(0))
+"""
+
 NEVER = {"httpx", "httpcore", "anyio", "selectolax", "jsonschema", "re2", "xllamacpp", "rich", "click"}
+NOT_FOR_ASKING = {"http.client", "email", "urllib.request", "sqlite3", "yaml", "idna", "certifi", "sniffio"}
+NOT_BEFORE_ASKING = {"h11", "remit.providers.openai_chat_decoder", "remit.providers.sse", "remit.providers.bodies"}
 NOT_FOR_WORDS = NEVER | {"remit.providers", "remit.tools.documents", "remit.net", "remit.wiring", "asyncio", "sqlite3"}
 
 
-def loaded(home: Home, *args: str) -> set[str]:
+def loaded(home: Home, *args: str, look: str = LOOK) -> set[str]:
     """The modules in the process at its end."""
     ran = subprocess.run(
-        [sys.executable, "-c", LOOK, *args],
+        [sys.executable, "-c", look, *args],
         cwd=home.work,
         env=home.environ,
         stdin=subprocess.DEVNULL,
@@ -90,3 +99,20 @@ def test_a_run_loads_only_the_provider_and_the_tools_it_uses(tmp_path: Path) -> 
         "remit.providers.replay",
     } == set()
     assert modules & (NEVER | {"csv", "sqlite3"}) == set()
+
+
+def test_a_run_has_loaded_what_reads_an_answer_once_it_has_one_and_no_more_of_the_web(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with ModelServer([text("Hi.")]) as server:
+        home.environ["OPENAI_BASE_URL"] = server.url
+        modules = loaded(home, "run", "hello", "-m", "openai/m")
+    assert modules >= {"h11", "remit.providers.openai_chat_decoder"}
+    assert modules & (NEVER | NOT_FOR_ASKING) == set()
+
+
+def test_before_its_first_request_a_run_loads_nothing_that_reads_answers(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+    modules = loaded(home, "run", "hello", "-m", "openai/m", look=CONNECTING + LOOK)
+    assert "remit.providers.openai_chat" in modules
+    assert modules & (NEVER | NOT_FOR_ASKING | NOT_BEFORE_ASKING) == set()
