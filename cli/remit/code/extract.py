@@ -14,7 +14,8 @@ A language's queries say what is what by the names of their captures; a match ho
                       @lent  present where it is what the module lends by default
     @reference.KIND   a mention of another definition, KIND of `facts.Reference`; @name; perhaps @qualifier
                       (several: from the first to the last), and @next:
-                      what must follow the name at once
+                      what must follow the name at once; @lender: a qualifier that counts only where it is a type or a
+                      module by its looks, capital or imported
     @import           @module; perhaps @name, @alias; @all for all its names, @default for the one it lends by default.
                       A module alone counts where no other match names the same mention of it
     @import.own       what the file itself has under @name and lends as @alias, without a module

@@ -4,7 +4,7 @@ Parsers do not expand macros. Those that stand where no expression may stand (ex
 `extern "C" {` under a condition, markers of regions) make them lose the declarations around. What is blanked keeps its
 length, so that all places stay as they are. So does what an object of Kotlin delegates to: the grammar takes the body
 behind it for a block that is handed to a call. A group of Go that closes on the line of its last constant or variable
-gets the semicolon that the grammar asks for there, in place of a blank.
+gets the semicolon that the grammar asks for there, in place of a blank; so do members of Kotlin.
 """
 
 from __future__ import annotations
@@ -73,6 +73,12 @@ _GROUP = re.compile(
     re.MULTILINE,
 )
 
+_LAST = re.compile(
+    rb"(\"{3}(?s:.*?)\"{3}|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|//[^\n]*|/\*(?s:.*?)\*/)"
+    rb"|(?<=[^\s{;,])(?<!->)[ \t](?=[ \t]*\})"
+)
+"""A blank before what closes braces, behind something; strings and comments as a whole."""
+
 _WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = dict(
     zip(
         _C,
@@ -98,7 +104,7 @@ def without_macros(language: str, source: bytes) -> bytes:
     if language == "Go":
         return _GROUP.sub(_ended, source)
     if language == "Kotlin":
-        return _DELEGATE.sub(_without_delegate, source)
+        return _LAST.sub(_closed, _DELEGATE.sub(_without_delegate, source))
     patterns = _BY_LANGUAGE.get(language)
     if patterns is None:
         return source
@@ -124,6 +130,10 @@ def _ended(match: re.Match[bytes]) -> bytes:
     if gap:
         return head + body + b";" + gap[1:] + b")"
     return head[:-2] + b"(" + body + b";)" if head.endswith(b" (") else match[0]
+
+
+def _closed(match: re.Match[bytes]) -> bytes:
+    return match[1] or b";"
 
 
 def _without_delegate(match: re.Match[bytes]) -> bytes:

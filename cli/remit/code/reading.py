@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
@@ -24,6 +25,7 @@ MAX_NAME = 200
 MAX_IMPORT = 16_384
 """Characters of one import."""
 
+_PARTS = re.compile(r"[./\\:]+")
 _FLAGS = {"exported": EXPORTED, "declared": DECLARED, "lent": DEFAULT}
 _GLOBALS = frozenset(["variable", "constant"])
 _BODIES = frozenset(["function", "method", "test"])
@@ -37,6 +39,8 @@ class Reading:
     def __init__(self, language: Language, source: bytes, readable: bytes, facts: Facts) -> None:
         self._language = language
         self._source = readable
+        # What is put in for the parser of this language nobody wrote.
+        self._shown = source if language.name == "Kotlin" else readable
         # Where a character is a byte, a slice is all it takes.
         self._plain = readable.decode() if readable.isascii() else None
         self._facts = facts
@@ -45,6 +49,7 @@ class Reading:
         self._patterns: dict[tuple[int, int], int] = {}
         self._additions: dict[int, Captures] = {}
         self._references: dict[int, tuple[int, str, str, str]] = {}
+        self._lent: set[int] = set()
         self._locals: list[Node] = []
         self._typed: list[tuple[Node, Node]] = []
         self._receivers: dict[int, str] = {}
@@ -186,7 +191,7 @@ class Reading:
         )
 
     def _signature(self, node: Node, span: Node, kind: str, captures: Captures) -> str:
-        told = signature(self._source, node, span, kind, captures.get("decorator", ()))
+        told = signature(self._shown, node, span, kind, captures.get("decorator", ()))
         # Of several names that are exported together only the first has the word before it.
         together = "exported" in captures and captures["exported"][0].type == "export_statement"
         return f"export {told}" if together and not told.startswith(("export", "@")) else told
@@ -218,7 +223,11 @@ class Reading:
         if known is None and len(self._references) >= MAX_REFERENCES:
             self._facts.cut = "nodes"
             return
-        before = captures.get("qualifier")
+        before = captures.get("qualifier") or captures.get("lender")
+        if "lender" in captures:
+            self._lent.add(at)
+        else:
+            self._lent.discard(at)
         qualifier = self._qualifier(before[0].start_byte, before[-1].end_byte) if before else ""
         self._references[at] = (pattern, self._between(at, end)[:MAX_NAME], kind, qualifier)
 
@@ -242,25 +251,43 @@ class Reading:
         named = [_extent(captures) for _, _, captures in self._definitions.values() if "name" in captures]
         other = Ranges(self._imported + named)
         parents = [each.parent for each in self._facts.definitions]
-        for at in sorted(self._references):
-            if at in other:
-                continue
-            _, name, kind, qualifier = self._references[at]
-            scope = scopes.at(at)
-            if not qualifier:
-                around = scope
-                while around >= 0 and (around not in hidden or name not in hidden[around]):
-                    around = parents[around]
-                if around >= 0:
-                    continue
-            elif self._receivers:
-                qualifier = self._own(qualifier, scope)
+        own = {each.name for each in self._facts.definitions if each.parent < 0}
+        imported = {name for _, each in self._imports for name in _bound(each)} if self._lent else set()
+
+        def is_hidden(name: str, scope: int) -> bool:
+            while scope >= 0:
+                names = hidden.get(scope)
+                if names is not None and name in names:
+                    return True
+                scope = parents[scope]
+            return False
+
+        def mention(scope: int, name: str, kind: str, qualifier: str, at: int) -> None:
             known = seen.get((scope, name, kind, qualifier))
             if known is None:
                 line = bisect_right(lines, at)
                 seen[scope, name, kind, qualifier] = Reference(name, kind, line, scope, 1, qualifier)
             else:
                 known.count += 1
+
+        for at in sorted(self._references):
+            if at in other:
+                continue
+            _, name, kind, qualifier = self._references[at]
+            scope = scopes.at(at)
+            if not qualifier:
+                if not is_hidden(name, scope):
+                    mention(scope, name, kind, "", at)
+                continue
+            telling = qualifier in own or (qualifier[0].isupper() and qualifier != "Self")
+            if at in self._lent and not telling and qualifier not in imported:
+                continue
+            if self._receivers:
+                qualifier = self._own(qualifier, scope)
+            mention(scope, name, kind, qualifier, at)
+            if telling and qualifier.isidentifier() and not is_hidden(qualifier, scope):
+                # What stands before a name is mentioned as well.
+                mention(scope, qualifier, "use", "", at)
         self._facts.references = list(seen.values())
 
     def _hidden(self, scopes: Scopes) -> dict[int, set[str]]:
@@ -305,6 +332,13 @@ class Reading:
         for at, each in self._imports:
             if each.name or each.alias or at not in self._named_modules:
                 self._facts.imports.append(each)
+
+
+def _bound(each: Import) -> Sequence[str]:
+    """What an import may be called by in its file."""
+    return (
+        (each.alias or each.name,) if each.alias or each.name else [part for part in _PARTS.split(each.module) if part]
+    )
 
 
 def _extent(captures: Captures) -> tuple[int, int]:

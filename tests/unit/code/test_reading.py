@@ -118,7 +118,7 @@ def test_a_module_alone_is_an_import_where_nothing_is_named() -> None:
 
 def test_calls_in_macros_are_names_right_before_parentheses() -> None:
     facts = facts_of("Rust", "fn f() { assert!(g(1), h, (2), T::default()); }\n")
-    assert [each.name for each in facts.references] == ["assert", "g"]
+    assert [each.name for each in facts.references] == ["assert", "g", "T"]
 
 
 @pytest.mark.parametrize(

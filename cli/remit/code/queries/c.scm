@@ -110,6 +110,9 @@
 (initializer_list (cast_expression value: (identifier) @name)) @reference.use
 (initializer_pair value: (identifier) @name) @reference.use
 (assignment_expression right: (identifier) @name) @reference.use
+(assignment_expression right: (pointer_expression argument: (identifier) @name)) @reference.use
+(init_declarator value: (identifier) @name) @reference.use
+(init_declarator value: (pointer_expression argument: (identifier) @name)) @reference.use
 (return_statement (identifier) @name) @reference.use
 (binary_expression (identifier) @name) @reference.use
 (subscript_expression argument: (identifier) @name) @reference.use

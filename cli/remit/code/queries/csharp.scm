@@ -83,6 +83,11 @@
 (attribute name: (identifier) @name) @reference.use
 (argument (identifier) @name) @reference.use
 (assignment_expression right: (identifier) @name) @reference.use
+(variable_declarator (identifier) @name .) @reference.use
+(return_statement (identifier) @name) @reference.use
+(arrow_expression_clause (identifier) @name) @reference.use
+(binary_expression (identifier) @name) @reference.use
+(constant_pattern (identifier) @name) @reference.use
 ; Constants, enum members and static properties by their habit of capitals.
 ((member_access_expression expression: (identifier) @qualifier name: (identifier) @name) @reference.use
   (#match? @qualifier "^[A-Z]"))

@@ -67,6 +67,9 @@
   . (selector (unconditional_assignable_selector (identifier)))* @qualifier
   . (selector (unconditional_assignable_selector (identifier) @name))) @reference.use
 (argument . (identifier) @name .) @reference.use
+(initialized_variable_definition value: (identifier) @name .) @reference.use
+(assignment_expression right: (identifier) @name .) @reference.use
+(return_statement . (identifier) @name .) @reference.use
 (cascade_section (cascade_selector (identifier) @name)) @reference.call
 (new_expression (type_identifier) @name) @reference.call
 (const_object_expression (type_identifier) @name) @reference.call

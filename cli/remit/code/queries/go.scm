@@ -60,13 +60,25 @@
   (#not-match? @name
     "^(any|bool|byte|comparable|complex(64|128)|error|float(32|64)|u?int(8|16|32|64)?|rune|string|uintptr)$")) @reference.type
 
-; Functions and methods that are handed on.
+; Functions and methods that are handed on, constants and variables.
+(selector_expression
+  operand: (parenthesized_expression (unary_expression operand: (identifier) @qualifier))
+  field: (field_identifier) @name) @reference.use
 (argument_list (identifier) @name) @reference.use
+(expression_list (identifier) @name) @reference.use
+(literal_element (identifier) @name) @reference.use
+(binary_expression (identifier) @name) @reference.use
+(unary_expression operand: (identifier) @name) @reference.use
+(index_expression (identifier) @name) @reference.use
+(send_statement value: (identifier) @name) @reference.use
+(range_clause right: (identifier) @name) @reference.use
 (argument_list (selector_expression operand: (_) @qualifier field: (field_identifier) @name)) @reference.use
 (keyed_element value: (literal_element (identifier) @name)) @reference.use
 (keyed_element
   value: (literal_element
     (selector_expression operand: (_) @qualifier field: (field_identifier) @name))) @reference.use
+
+(selector_expression operand: (identifier) @lender field: (field_identifier) @name) @reference.use
 
 (import_spec !name path: (interpreted_string_literal) @module) @import
 (import_spec name: (package_identifier) @alias path: (interpreted_string_literal) @module) @import

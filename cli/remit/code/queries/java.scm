@@ -75,6 +75,11 @@
 ; Constants by their habit of capitals: others are fields, which no graph holds.
 ((field_access object: (_) @qualifier field: (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
 ((argument_list (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
+((return_statement (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
+((binary_expression (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
+((variable_declarator value: (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
+((assignment_expression right: (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
+((array_initializer (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
 
 (import_declaration) @import.text
 

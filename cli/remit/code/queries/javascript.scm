@@ -11,4 +11,6 @@
 (class_heritage (identifier) @name) @reference.inherit
 (class_heritage (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit
 
+(field_definition value: (identifier) @name) @reference.use
+
 (field_definition property: (_) @typed value: (new_expression constructor: [(identifier) (member_expression)] @type))

@@ -34,6 +34,15 @@
 (call_expression . (navigation_expression . (_) @qualifier (navigation_suffix (simple_identifier) @name))) @reference.call
 (value_argument (simple_identifier) @name) @reference.use
 (value_argument (navigation_expression . (_) @qualifier (navigation_suffix (simple_identifier) @name))) @reference.use
+(property_declaration (variable_declaration) . (simple_identifier) @name) @reference.use
+(jump_expression (simple_identifier) @name) @reference.use
+(function_body . (simple_identifier) @name .) @reference.use
+(additive_expression (simple_identifier) @name) @reference.use
+(comparison_expression (simple_identifier) @name) @reference.use
+(equality_expression (simple_identifier) @name) @reference.use
+; Constants and objects by their habit of capitals.
+((navigation_expression . (simple_identifier) @qualifier (navigation_suffix (simple_identifier) @name)) @reference.use
+  (#match? @qualifier "^[A-Z]"))
 (callable_reference (simple_identifier) @name .) @reference.use
 (delegation_specifier (user_type (type_identifier) @name)) @reference.inherit
 (delegation_specifier (constructor_invocation (user_type (type_identifier) @name))) @reference.inherit

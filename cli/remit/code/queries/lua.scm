@@ -34,6 +34,8 @@
 ((arguments (identifier) @name) @reference.use (#not-eq? @name "self"))
 ((field value: (identifier) @name) @reference.use (#not-eq? @name "self"))
 (expression_list value: (identifier) @name) @reference.use
+(expression_list value: (dot_index_expression table: (identifier) @qualifier field: (identifier) @name)) @reference.use
+(return_statement (expression_list (identifier) @name)) @reference.use
 
 (assignment_statement
   (variable_list . name: (identifier) @alias)

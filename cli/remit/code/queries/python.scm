@@ -87,6 +87,11 @@
 (default_parameter value: (identifier) @name) @reference.use
 (typed_default_parameter value: (identifier) @name) @reference.use
 (subscript value: (identifier) @name) @reference.use
+(comparison_operator (identifier) @name) @reference.use
+(tuple (identifier) @name) @reference.use
+(assignment right: (attribute object: (identifier) @lender attribute: (identifier) @name)) @reference.use
+(return_statement (attribute object: (identifier) @lender attribute: (identifier) @name)) @reference.use
+(comparison_operator (attribute object: (identifier) @lender attribute: (identifier) @name)) @reference.use
 
 (import_statement name: (dotted_name) @module) @import
 (import_statement name: (aliased_import name: (dotted_name) @module alias: (identifier) @alias)) @import

@@ -93,7 +93,27 @@
 (type_identifier) @name @reference.type
 ; Variants and associated constants, named through their type.
 ((scoped_identifier path: (_) @qualifier name: (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
-(arguments (identifier) @name) @reference.use
+(arguments [
+  (identifier) @name
+  (scoped_identifier path: (_) @qualifier name: (identifier) @name)
+]) @reference.use
+(let_declaration value: [
+  (identifier) @name
+  (scoped_identifier path: (_) @qualifier name: (identifier) @name)
+]) @reference.use
+(field_initializer value: [
+  (identifier) @name
+  (scoped_identifier path: (_) @qualifier name: (identifier) @name)
+]) @reference.use
+(array_expression (identifier) @name) @reference.use
+(binary_expression (identifier) @name) @reference.use
+(reference_expression value: (identifier) @name) @reference.use
+(assignment_expression right: (identifier) @name) @reference.use
+(return_expression (identifier) @name) @reference.use
+(block (identifier) @name .) @reference.use
+(match_pattern . (identifier) @name .) @reference.use
+; In the tokens of macros what is written as constants and types are.
+((token_tree (identifier) @name) @reference.use (#match? @name "^[A-Z]"))
 ((attribute (identifier) @_derive (token_tree (identifier) @name)) @reference.use (#eq? @_derive "derive"))
 
 (use_declaration) @import.text

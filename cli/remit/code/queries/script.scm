@@ -113,14 +113,20 @@
 (decorator (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.use
 
 ; What is handed on without being called.
-(arguments (identifier) @name) @reference.use
+(arguments [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
 (arguments (member_expression object: (this) @qualifier property: (property_identifier) @name)) @reference.use
-(array (identifier) @name) @reference.use
-(pair value: (identifier) @name) @reference.use
+(array [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(pair value: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(variable_declarator value: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(assignment_pattern right: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(binary_expression [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(ternary_expression [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(template_substitution [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(spread_element [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
 (shorthand_property_identifier) @name @reference.use
 (export_statement value: (identifier) @name) @reference.use
-(assignment_expression right: (identifier) @name) @reference.use
-(return_statement (identifier) @name) @reference.use
+(assignment_expression right: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(return_statement [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
 
 (import_statement source: (string) @module) @import
 (import_statement (import_clause (identifier) @default @alias) source: (string) @module) @import

@@ -42,6 +42,16 @@
 (call_expression . (navigation_expression target: (_) @qualifier suffix: (navigation_suffix suffix: (simple_identifier) @name)))
   @reference.call
 (value_argument value: (simple_identifier) @name) @reference.use
+(property_declaration value: (simple_identifier) @name) @reference.use
+(assignment result: (simple_identifier) @name) @reference.use
+(control_transfer_statement result: (simple_identifier) @name) @reference.use
+(array_literal element: (simple_identifier) @name) @reference.use
+(comparison_expression [lhs: (simple_identifier) @name rhs: (simple_identifier) @name]) @reference.use
+; Constants and members of enumerations by their habit of capitals.
+((navigation_expression
+    target: (simple_identifier) @qualifier
+    suffix: (navigation_suffix suffix: (simple_identifier) @name)) @reference.use
+  (#match? @qualifier "^[A-Z]"))
 (value_argument
   value: (navigation_expression target: (_) @qualifier suffix: (navigation_suffix suffix: (simple_identifier) @name)))
   @reference.use

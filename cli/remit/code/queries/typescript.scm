@@ -41,6 +41,11 @@
 (nested_type_identifier module: (_) @qualifier name: (type_identifier) @name) @reference.type
 (type_identifier) @name @reference.type
 (type_query (identifier) @name) @reference.type
+(required_parameter value: (identifier) @name) @reference.use
+(optional_parameter value: (identifier) @name) @reference.use
+(public_field_definition value: (identifier) @name) @reference.use
+(as_expression . (identifier) @name) @reference.use
+(satisfies_expression . (identifier) @name) @reference.use
 
 (import_statement (import_require_clause (identifier) @alias source: (string) @module)) @import
 
