@@ -51,9 +51,12 @@ def test_values_are_handed_on_as_they_are_spelled() -> None:
     ("arguments", "message"),
     [
         ("{}", "batch: Object missing required field `tool_calls`"),
-        ('{"tool_calls": []}', "batch: Expected `array` of length >= 1 - at `$.tool_calls`"),
-        ('{"tool_calls": {"tool": "f"}}', "batch: Expected `array`, got `object` - at `$.tool_calls`"),
-        ('{"tool_calls": ["f"]}', "batch: Expected `object`, got `str` - at `$.tool_calls[0]`"),
+        ('{"tool_calls": []}', "batch: `tool_calls`: expected a list of at least 1 item, seen []"),
+        (
+            '{"tool_calls": {"tool": "f"}}',
+            "batch: `tool_calls`: expected a list of at least 1 item, seen {",
+        ),
+        ('{"tool_calls": ["f"]}', "batch: `tool_calls[0]`: expected an object, seen 'f'"),
         ('{"tool_calls": [{"tool": "f"}], "more": 1}', "batch: Object contains unknown field `more`"),
         ('{"tool_calls": [{"tool": "f"}, {"name": "f"}]}', "tool_calls, entry 2: it has no `tool`, only 'name'"),
         ('{"tool_calls": [{}]}', "tool_calls, entry 1: it has no `tool`, only nothing"),

@@ -303,8 +303,8 @@ def test_the_source_of_a_symbol(ask: Callable[..., Outcome]) -> None:
 
 def test_most_of_a_small_file_is_shown_as_the_whole_file(ask: Callable[..., Outcome]) -> None:
     outcome = ask(CodeExpand(), symbol="Cart")
-    assert outcome.data["wholeFile"] == "the whole file is shown: the symbol is 14 of its 25 lines"
-    assert "[the whole file is shown: the symbol is 14 of its 25 lines]\n1: " in outcome.text
+    assert outcome.data["wholeFile"] == "the whole file is shown: the symbol is 14 of these 25 lines"
+    assert "[the whole file is shown: the symbol is 14 of these 25 lines]\n1: " in outcome.text
     assert outcome.data["source"] == FILES["shop/cart.py"].removesuffix("\n")
 
 

@@ -123,6 +123,18 @@ def test_everything_at_once(workspace: Path, root: Root) -> None:
         (["*** Update File: l", "*** Move to: m", " b"], ErrorCode.PATH_REFUSED, "'l' is a link"),
         (["*** Update File: l", " b", "*** Update File: b.txt", " b"], ErrorCode.PATCH_INVALID, "are one file"),
         (["*** Delete File: ./a.txt"], ErrorCode.PATCH_INVALID, "are one file"),
+        (
+            ["*** Add File: n", "*** Add File: ./n//x"],
+            ErrorCode.PATCH_INVALID,
+            "line 6 of the patch: 'n/x' lies below 'n'",
+        ),
+        (
+            ["*** Add File: n/m/x", "*** Add File: n"],
+            ErrorCode.PATCH_INVALID,
+            "'n/m/x' lies below 'n', which is a file by line 6",
+        ),
+        (["*** Update File: b.txt", "*** Move to: new/x/y"], ErrorCode.PATCH_INVALID, "'new/x/y' lies below 'new/x'"),
+        (["*** Add File: dl/n", "*** Add File: d/n/x"], ErrorCode.PATCH_INVALID, "'d/n/x' lies below 'dl/n'"),
         (["*** Delete File: ../x"], ErrorCode.PATH_REFUSED, "'..'"),
         (["*** Add File: /etc/x"], ErrorCode.PATH_REFUSED, "outside of the workspace"),
         (["*** Add File: b.txt/x", "+x"], ErrorCode.NOT_A_DIRECTORY, "not a directory"),
@@ -138,6 +150,7 @@ def test_one_bad_section_and_nothing_is_changed(
     (workspace / "wide").write_bytes(b"\xe9\nb\n")
     (workspace / "d").mkdir()
     (workspace / "l").symlink_to("b.txt")
+    (workspace / "dl").symlink_to("d")
     before = files(workspace)
     outcome = run(root, "*** Add File: new/x", *(["+x", "*** Delete File: a.txt"]), *lines)
     assert (code(outcome), told in message(outcome)) == (expected, True), outcome

@@ -177,7 +177,7 @@ def test_what_rules_withhold_is_counted(workspace: Path, root: Root) -> None:
         return entry.name != "b"
 
     outcome = indexed(root, ".", entry_allowed=allowed)
-    assert outcome.for_model() == "a (1 lines)\n[1 entries are withheld by rules]\n"
+    assert outcome.for_model() == "a (1 line)\n[1 entry withheld by rules]\n"
 
 
 # -- names -------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_an_absolute_path_and_the_root(workspace: Path, root: Root) -> None:
     assert read(root, str(workspace / "a.txt"))[1]["path"] == "a.txt"
     assert read(root, f"{workspace}//a.txt")[1]["path"] == "a.txt"
     for path in ("", ".", str(workspace), f"{workspace}/"):
-        assert read(root, path)[0] == "a.txt (1 lines)\n"
+        assert read(root, path)[0] == "a.txt (1 line)\n"
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/", "../a", "a/../../b", "a\nb", "~/a\\b"])
@@ -129,7 +129,8 @@ def test_bounds_of_arguments(workspace: Path, root: Root, arguments: dict[str, A
 def test_no_lines(workspace: Path, root: Root, arguments: dict[str, int]) -> None:
     (workspace / "a.txt").write_text("x\n")
     shown, data = read(root, "a.txt", **arguments)
-    assert shown == f"[no lines from {arguments.get('offset', 1)} on: the file has 2]\n"
+    asked = "limit 0 asks for no lines" if "limit" in arguments else f"no lines from {arguments['offset']} on"
+    assert shown == f"[{asked}: the file has 2]\n"
     assert data["text"] == ""
 
 
@@ -293,8 +294,8 @@ def test_a_directory(workspace: Path, root: Root) -> None:
     (workspace / "d/.env").write_text("KEY=1")
     shown, data = read(root, "d")
     assert shown == (
-        ".env (1 lines)\na.bin (10 bytes)\nb.txt (3 lines)\nbig.txt (70000 bytes)\nbroken\nlink/\n"
-        "new\\nline (1 lines)\nsub/\n"
+        ".env (1 line)\na.bin (10 bytes)\nb.txt (3 lines)\nbig.txt (70000 bytes)\nbroken\nlink/\n"
+        "new\\nline (1 line)\nsub/\n"
     )
     assert data["entries"][2] == {"name": "b.txt", "type": "file", "size": 8, "lines": 3}
     assert data["entries"][4] == {"name": "broken", "type": "file", "link": True}
@@ -309,7 +310,7 @@ def test_what_rules_withhold_is_counted(workspace: Path, root: Root) -> None:
         return entry.name != "b"
 
     outcome = call(TOOL, {"filePath": "."}, root, entry_allowed=not_b)
-    assert outcome.for_model() == "a (1 lines)\n[1 entries are withheld by rules]\n"
+    assert outcome.for_model() == "a (1 line)\n[1 entry withheld by rules]\n"
 
 
 @pytest.mark.parametrize(("count", "cut"), [(MAX_ENTRIES, False), (MAX_ENTRIES + 1, True)])

@@ -45,7 +45,7 @@ def test_a_new_file(workspace: Path, root: Root) -> None:
     outcome = run(root, "docs/new/a.txt", "one\ntwo\n")
     info = os.stat(workspace / "docs/new/a.txt")
     assert (workspace / "docs/new/a.txt").read_bytes() == b"one\ntwo\n"
-    assert outcome.for_model() == "made docs/new/a.txt: 2 lines, 8 bytes\n"
+    assert outcome.for_model() == "made docs/new/a.txt: +2 -0 lines, 8 bytes\n"
     assert outcome.data == {
         "kind": "write",
         "path": "docs/new/a.txt",

@@ -75,12 +75,15 @@ def test_a_question_that_nobody_answers_is_an_error_at_once() -> None:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([], "Expected `array` of length >= 1"),
+        ([], "`questions`: expected a list of at least 1 item, seen []"),
         ([{"question": "a"}], "missing required field `header`"),
         ([{"header": "a"}], "missing required field `question`"),
-        ([entry("")], "Expected `str` of length >= 1"),
-        ([entry("h" * (MAX_HEADER_CHARACTERS + 1))], "Expected `str` of length <= 30"),
-        ([entry("a", "")], "Expected `str` of length >= 1"),
+        ([entry("")], "`questions[0].header`: expected a string of 1 to 30 characters, seen ''"),
+        (
+            [entry("h" * (MAX_HEADER_CHARACTERS + 1))],
+            "expected a string of 1 to 30 characters, seen 'hhh",
+        ),
+        ([entry("a", "")], "`questions[0].options[0].label`: expected a string of at least 1 character, seen ''"),
         ([entry("a", more=1)], "unknown field `more`"),
     ],
 )

@@ -204,13 +204,13 @@ def test_no_workdir_elsewhere(tmp_path: Path, workdir: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"command": ""}, "length >= 1"),
+        ({"command": ""}, "`command`: expected a string of at least 1 character, seen ''"),
         ({"command": "  \n"}, "it is blank"),
         ({"command": "echo a\0b"}, "contains a NUL"),
         ({"command": "x" * (MAX_COMMAND_BYTES + 1)}, "65537 bytes; at most 65536 are allowed"),
-        ({"command": "ls", "timeoutSec": 0}, ">= 1"),
-        ({"command": "ls", "timeoutSec": 21601}, "<= 21600"),
-        ({"command": "ls", "timeoutSec": 1.5}, "Expected `int`"),
+        ({"command": "ls", "timeoutSec": 0}, "from 1 to 21600, seen 0"),
+        ({"command": "ls", "timeoutSec": 21601}, "from 1 to 21600, seen 21601"),
+        ({"command": "ls", "timeoutSec": 1.5}, "from 1 to 21600, seen 1.5"),
         ({"command": "ls", "background": True}, "unknown field `background`"),
         ({}, "missing required field `command`"),
     ],

@@ -20,6 +20,8 @@ from remit.base.resources import Effect, Resource
 
 Hand = Literal["person", "python", "machine", "pictures", "code", "outline", "agents", "jobs", "principal"]
 
+LARGEST = 2**53 - 1
+"""The largest whole number of a parameter that has no limit of its own: every reader of JSON holds it exactly."""
 
 Awaited = Literal["outputs"]
 """outputs: a result was kept."""
@@ -84,12 +86,15 @@ class Tool:
         try:
             return decode_json(arguments or "{}", self.Params)
         except msgspec.DecodeError as problem:
-            raise Failure(ErrorCode.INVALID_ARGUMENTS, self._complaint(problem)) from None
+            raise Failure(ErrorCode.INVALID_ARGUMENTS, self._complaint(problem, arguments)) from None
 
-    def _complaint(self, problem: msgspec.DecodeError) -> str:
+    def _complaint(self, problem: msgspec.DecodeError, arguments: str) -> str:
         if isinstance(problem, msgspec.ValidationError):
+            from remit.tools.complaint import complaint
+
             known = ", ".join(field.encode_name for field in msgspec.structs.fields(self.Params))
-            return f"{self.name}: {problem}; the parameters are: {known or 'none'}"
+            what = complaint(str(problem), arguments, full_schema(self.Params))
+            return f"{self.name}: {what}; the parameters are: {known or 'none'}"
         return f"{self.name}: the arguments are not valid JSON: {problem}"
 
     def resources(self, params: Any, world: World) -> Sequence[Resource]:
@@ -115,10 +120,17 @@ class Tool:
 
 @cache
 def _schema_of(params: type[msgspec.Struct]) -> dict[str, Any]:
+    resolved = _lean(full_schema(params))
+    resolved.pop("description", None)
+    assert isinstance(resolved, dict)
+    return resolved
+
+
+def full_schema(params: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of arguments as they are read, with local references resolved."""
     schema = msgspec.json.schema(params)
     definitions = schema.pop("$defs", {})
-    resolved = _lean(_inline(schema, definitions))
-    resolved.pop("description", None)
+    resolved = _inline(schema, definitions)
     assert isinstance(resolved, dict)
     return resolved
 
@@ -126,13 +138,18 @@ def _schema_of(params: type[msgspec.Struct]) -> dict[str, Any]:
 _NULL = {"type": "null"}
 
 
+def _says_nothing(key: str, value: Any) -> bool:
+    return (key == "title" and isinstance(value, str)) or (key == "maximum" and value == LARGEST)
+
+
 def _lean(node: Any) -> Any:
-    """The schema without what tells a model nothing: names of our structs, and null where leaving out is the same."""
+    """The schema without what tells a model nothing: names of our structs, the largest of all numbers, and null where
+    leaving out is the same."""
     if isinstance(node, list):
         return [_lean(item) for item in node]
     if not isinstance(node, dict):
         return node
-    node = {key: _lean(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    node = {key: _lean(value) for key, value in node.items() if not _says_nothing(key, value)}
     choices = node.get("anyOf")
     if choices and _NULL in choices and node.get("default", 0) is None:
         del node["default"]

@@ -36,12 +36,17 @@ _MOVE, _EOF = "*** Move to: ", "*** End of File"
 
 class Chunk(msgspec.Struct):
     """One change within a file. line: of the patch, from 1. contexts: lines to seek first, in turn.
-    lines: (sign, text) each, sign one of " ", "-", "+". at_end: it ends where the file does."""
+    lines: (sign, text) each, sign one of " ", "-", "+". end_line: of the patch, which says that the chunk ends
+    where the file does; 0: no line does."""
 
     line: int
     contexts: list[str] = []
     lines: list[tuple[str, str]] = []
-    at_end: bool = False
+    end_line: int = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.end_line > 0
 
     def old(self) -> list[str]:
         """The lines that have to be there."""
@@ -171,7 +176,7 @@ def _read_chunk(section: Section, lines: Sequence[str], at: int, stop: int) -> i
         line = lines[at]
         at += 1
         if line.rstrip() == _EOF:
-            chunk.at_end = True
+            chunk.end_line = at
             break
         if line and line[0] not in " +-":
             raise _invalid(
@@ -182,6 +187,12 @@ def _read_chunk(section: Section, lines: Sequence[str], at: int, stop: int) -> i
         chunk.lines.append((line[0], line[1:]) if line else (" ", ""))
     if not chunk.lines:
         raise _invalid(chunk.line, "a chunk has no lines")
+    if chunk.at_end and at < stop:
+        raise _invalid(
+            at + 1,
+            f"{shorten(lines[at])} follows {_EOF!r} of line {chunk.end_line}, which stands at the end of the last "
+            "chunk of a file: leave it out there",
+        )
     section.chunks.append(chunk)
     return at
 
@@ -307,7 +318,9 @@ def _swap(chunk: Chunk, lines: Sequence[Line], texts: _Texts, cursor: int, end: 
         # The empty line behind the last one, which readers of files are shown, is none.
         start, signed = texts.seek(old[:-1], cursor, at_end=True), signed[:-1]
     if start is None:
-        raise _missing(chunk, "its kept and removed lines are", texts, old, cursor, name)
+        raise _not_last(chunk, texts, old, cursor, name) or _missing(
+            chunk, "its kept and removed lines are", texts, old, cursor, name
+        )
     return _fitted(signed, lines, start, end)
 
 
@@ -338,6 +351,19 @@ def _ended(lines: list[Line], end: str, *, ends_open: bool) -> list[Line]:
     elif lines and not lines[-1].end:
         lines[-1] = Line(lines[-1].text, end)
     return lines
+
+
+def _not_last(chunk: Chunk, texts: _Texts, old: Sequence[str], cursor: int, name: str) -> Failure | None:
+    """What is wrong with a chunk that is to end where the file does, where its lines stand before that."""
+    start = texts.seek(old, cursor) if chunk.at_end else None
+    if start is None:
+        return None
+    return Failure(
+        ErrorCode.TEXT_NOT_FOUND,
+        f"line {chunk.end_line} of the patch: {_EOF!r} says that {shorten(name)} ends with the chunk of line "
+        f"{chunk.line}, but its lines end at line {start + len(old)} of {len(texts)}; no file was changed. Leave that "
+        "line of the patch out, or give the lines up to the end",
+    )
 
 
 def _missing(chunk: Chunk, what: str, texts: _Texts, old: Sequence[str], cursor: int, name: str) -> Failure:

@@ -118,6 +118,11 @@ def test_marks_within_lines_are_text() -> None:
             patch("*** Add File: b", "*** Update File: a", "*** Move to: b", " x"),
             "line 3 of the patch: 'b' occurs twice",
         ),
+        (patch("*** Update File: a", "@@", " x", "*** End of File", "@@", " y"), "line 6 of the patch: '@@' follows"),
+        (
+            patch("*** Update File: a", " x", "*** End of File", "+y"),
+            "line 5 of the patch: '+y' follows '*** End of File' of line 4, which stands at the end of the last chunk",
+        ),
         (patch("*** Add File: a") + "\n" + patch("*** Add File: b"), "line 4 of the patch: a second patch begins"),
     ],
 )
@@ -187,7 +192,17 @@ def test_chunks(text: str, chunk: Sequence[str], result: str) -> None:
         ("a\nb\n", ["-c"], "line 3 of the patch: its kept and removed lines are not in 'f'; no file was changed."),
         ("a\nb\n", ["@@ zz", "-a"], "line 3 of the patch: its context line is not in 'f'"),
         ("x\na\n", ["@@ a", "-x"], "not in 'f' from line 3 on"),
-        ("x\ny\n", ["-x", "*** End of File"], "not in 'f' at its end"),
+        (
+            "x\ny\n",
+            ["-z", "*** End of File"],
+            "line 3 of the patch: its kept and removed lines are not in 'f' at its end",
+        ),
+        (
+            "x\ny\n",
+            ["-x", "*** End of File"],
+            "line 4 of the patch: '*** End of File' says that 'f' ends with the chunk of line 3, but its lines end at "
+            "line 1 of 2; no file was changed.",
+        ),
         ("first line\nsecond line\n", [" first line", "-second  line"], "the nearest text is at line 2"),
         ("\u00a0x = 1\n", ["-x = 2"], "U+0031 '1'"),
         ("", ["-a"], "not in 'f'"),

@@ -9,6 +9,7 @@ import msgspec
 
 from remit.base.text import visible
 from remit.code.rows import DEFAULT_ROWS, MAX_ROWS
+from remit.tools.contract import LARGEST
 
 if TYPE_CHECKING:
     from remit.code.answers import Answers, Row
@@ -23,7 +24,9 @@ Path = Annotated[
 ]
 Limit = Annotated[
     int,
-    msgspec.Meta(ge=1, description=f"Most rows to return: {DEFAULT_ROWS} unless given, never more than {MAX_ROWS}."),
+    msgspec.Meta(
+        ge=1, le=LARGEST, description=f"Most rows to return: {DEFAULT_ROWS} unless given, never more than {MAX_ROWS}."
+    ),
 ]
 Symbol = Annotated[
     str,

@@ -103,7 +103,7 @@ def _excerpt(ctx: ToolContext, path: str, start: int, end: int) -> _Excerpt:
     total, of_it = len(lines), end - start + 1
     whole = ""
     if of_it < total <= SMALL_FILE_LINES and of_it >= MOST * total and len(source) <= MAX_SOURCE_BYTES:
-        whole = f"the whole file is shown: the symbol is {of_it} of its {total} lines"
+        whole = f"the whole file is shown: the symbol is {of_it} of these {total} lines"
         start, end = 1, total
     room = MAX_SOURCE_BYTES
     kept: list[str] = []

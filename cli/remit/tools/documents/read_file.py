@@ -13,7 +13,7 @@ from remit.base.limits import Bounds
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten
-from remit.tools.contract import Tool
+from remit.tools.contract import LARGEST, Tool
 from remit.tools.documents._text_files import check_readable, read_text, refuse_credentials
 from remit.workspace.pages import json_bytes, page_end
 
@@ -22,10 +22,14 @@ class ReadFileParams(msgspec.Struct, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="File, relative to the workspace, with forward slashes.")]
     offset: Annotated[
         int,
-        msgspec.Meta(ge=0, description="Character to start at, from 0: a nextOffset, or the offset of a search match."),
+        msgspec.Meta(
+            ge=0,
+            le=LARGEST,
+            description="Character to start at, from 0: a nextOffset, or the offset of a search match.",
+        ),
     ] = 0
     limit: Annotated[
-        Annotated[int, msgspec.Meta(ge=1)] | None,
+        Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None,
         msgspec.Meta(description="At most this many characters; default: as many as a result holds."),
     ] = None
 

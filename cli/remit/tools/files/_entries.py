@@ -9,6 +9,7 @@ from remit.base.limits import KIB
 from remit.base.ports import Entry, ToolContext
 from remit.base.text import visible
 from remit.tools.files import _texts
+from remit.tools.files._quantity import quantity
 from remit.workspace.coded import read_coded
 from remit.workspace.decode import looks_binary
 from remit.workspace.newlines import unify
@@ -40,12 +41,12 @@ def entry_shown(data: dict[str, Any]) -> str:
     if data["type"] == "directory":
         return f"{name}/"
     if "lines" in data:
-        return f"{name} ({data['lines']} lines)"
+        return f"{name} ({quantity(data['lines'], 'line')})"
     return f"{name} ({data['size']} bytes)" if "size" in data else name
 
 
 def _line_count(entry: Entry, ctx: ToolContext) -> int | None:
-    """Lines of a text file of moderate size; None where it is another, or cannot be read."""
+    """Lines of a text file of moderate size as file_read numbers them; None where it is another, or cannot be read."""
     if entry.size > MAX_COUNTED_BYTES:
         return None
     try:

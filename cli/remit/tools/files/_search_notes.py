@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from remit.base.text import visible
+from remit.tools.files._quantity import quantity
 from remit.workspace.search import Elsewhere, LeftOut
 from remit.workspace.search_scan import MAX_NAMES, Stopped
 
 MAX_NAMED = 5
 _STOPPED = {"time": "its time was up", "entries": "there are too many entries"}
-
-
-def quantity(number: int, one: str, many: str = "", *, exact: bool = True) -> str:
-    """A number and its noun: `1 file`, `at least 2 files`."""
-    noun = one if number == 1 and exact else many or f"{one}s"
-    return f"{'' if exact else 'at least '}{number} {noun}"
 
 
 def stopped_note(stopped: Stopped) -> list[str]:

@@ -61,9 +61,10 @@ class FileApplyPatch(Tool):
     Params = FileApplyPatchParams
 
     def resources(self, params: FileApplyPatchParams, world: World) -> Sequence[Resource]:
-        names = [world.relative(path) for section in _sections(params) for path in _paths(section)]
+        places = [(section.line, path) for section in _sections(params) for path in _paths(section)]
+        names = [world.relative(path) for _, path in places]
         written = [world.path(name, Effect.WRITE) for name in names]
-        _refuse_same(written)
+        _refuse_clash([_Place(line, each) for (line, _), each in zip(places, written, strict=True)])
         return [*(world.path(name, Effect.READ) for name in names), *written]
 
     async def run(self, params: FileApplyPatchParams, ctx: ToolContext) -> Outcome:
@@ -91,17 +92,46 @@ def _paths(section: Section) -> list[str]:
     return [path for path in (section.path, section.move) if path]
 
 
-def _refuse_same(resources: Sequence[Resource]) -> None:
-    """Two spellings of one file would undo one another. Raises Failure(patch_invalid)."""
-    seen: dict[str, str] = {}
-    for resource in resources:
-        for name in {resource.name, resource.real or resource.name}:
+class _Place(msgspec.Struct, frozen=True):
+    """A path that a patch names. line: of its section."""
+
+    line: int
+    resource: Resource
+
+    @property
+    def names(self) -> set[str]:
+        """Its spellings: as it is named, and as it is reached."""
+        return {self.resource.name, self.resource.real or self.resource.name}
+
+
+def _refuse_clash(places: Sequence[_Place]) -> None:
+    """Two spellings of one file would undo one another, and no file has another below it. Raises
+    Failure(patch_invalid)."""
+    seen: dict[str, _Place] = {}
+    for place in places:
+        for name in sorted(place.names):
             if name in seen:
-                raise Failure(
-                    ErrorCode.PATCH_INVALID,
-                    f"{shorten(seen[name])} and {shorten(resource.name)} are one file; one section says all about it",
+                raise _clash(
+                    place, f"and {shorten(seen[name].resource.name)} are one file; one section says all about it"
                 )
-            seen[name] = resource.name
+            seen[name] = place
+    for place in places:
+        for name in sorted(place.names):
+            above = next((seen[folder] for folder in _above(name) if folder in seen), None)
+            if above is not None:
+                why = f"lies below {shorten(above.resource.name)}, which is a file by line {above.line}"
+                raise _clash(place, f"{why}; a path is a file or a directory, choose another for one of them")
+
+
+def _above(name: str) -> Iterator[str]:
+    """The directories that a path lies in."""
+    parts = name.split("/")
+    return ("/".join(parts[:end]) for end in range(1, len(parts)))
+
+
+def _clash(place: _Place, why: str) -> Failure:
+    told = f"line {place.line} of the patch: {shorten(place.resource.name)} {why}. No file was changed"
+    return Failure(ErrorCode.PATCH_INVALID, told)
 
 
 def _patch(params: FileApplyPatchParams, ctx: ToolContext) -> Outcome:

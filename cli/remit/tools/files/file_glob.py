@@ -14,7 +14,8 @@ from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten, visible
 from remit.tools.contract import Tool
-from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, quantity, stopped_note
+from remit.tools.files._quantity import quantity
+from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, stopped_note
 from remit.workspace.search import NamesFound, find_names
 from remit.workspace.search_glob import NamePattern, compile_glob
 

@@ -13,8 +13,9 @@ from remit.base.limits import Bounds
 from remit.base.ports import Entry, ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import shorten, visible
-from remit.tools.contract import Tool
-from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, quantity, stopped_note
+from remit.tools.contract import LARGEST, Tool
+from remit.tools.files._quantity import quantity
+from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, stopped_note
 from remit.workspace.search import LinesFound, default_engine, find_lines, find_lines_of
 from remit.workspace.search_glob import NamePattern, compile_glob
 from remit.workspace.search_regex import LinePattern, read_pattern
@@ -45,7 +46,7 @@ class FileGrepParams(msgspec.Struct, forbid_unknown_fields=True):
         default=None, name="-B"
     )
     around: Annotated[_Context | None, msgspec.Meta(description="Both.")] = msgspec.field(default=None, name="-C")
-    head_limit: Annotated[int, msgspec.Meta(ge=1, description="Matches, 100 at most.")] = MAX_MATCHES
+    head_limit: Annotated[int, msgspec.Meta(ge=1, le=LARGEST, description="Matches, 100 at most.")] = MAX_MATCHES
 
     def __post_init__(self) -> None:
         if self.include is not None and self.glob is not None and self.include != self.glob:

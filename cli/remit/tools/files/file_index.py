@@ -17,6 +17,7 @@ from remit.base.text import shorten
 from remit.tools.contract import Tool
 from remit.tools.files import _texts
 from remit.tools.files._entries import MAX_SCANNED, entry_data, entry_shown
+from remit.tools.files._quantity import withheld_note
 from remit.workspace.decode import looks_binary
 from remit.workspace.newlines import unify
 from remit.workspace.outline import MAX_OUTPUT_BYTES, Semantic, Shown, bounded, outline_of, shown
@@ -146,7 +147,7 @@ def _directory(top: Entry, path: str, ctx: ToolContext) -> Outcome:
         least = "at least " if more else ""
         notes.append(f"{len(found.lines)} of {least}{len(entries)} entries; file_glob finds more by name")
     if walk.withheld:
-        notes.append(f"{walk.withheld} entries are withheld by rules")
+        notes.append(withheld_note(walk.withheld))
     if not entries:
         notes.append("the directory is empty")
     data = {

@@ -13,9 +13,10 @@ from remit.base.limits import KIB, Bounds
 from remit.base.ports import Entry, Original, ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import head, scrub, shorten
-from remit.tools.contract import Tool
+from remit.tools.contract import LARGEST, Tool
 from remit.tools.files import _texts
 from remit.tools.files._entries import MAX_SCANNED, entry_data, entry_shown
+from remit.tools.files._quantity import withheld_note
 from remit.workspace.coded import Coded
 from remit.workspace.newlines import unify
 
@@ -33,7 +34,9 @@ _LOOKAHEAD = 64
 
 class FileReadParams(msgspec.Struct, forbid_unknown_fields=True):
     filePath: Annotated[str, msgspec.Meta(description="File or directory; '.' is the whole workspace.")]
-    offset: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, msgspec.Meta(description="First line, from 1.")] = None
+    offset: Annotated[
+        Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None, msgspec.Meta(description="First line, from 1.")
+    ] = None
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=0, le=MAX_LINES)] | None,
         msgspec.Meta(description="Lines; default 2,000."),
@@ -103,7 +106,8 @@ def _file(original: Original, coded: Coded, params: FileReadParams, ctx: ToolCon
         data["stamp"] = _texts.saw(ctx, original, original.mark)
     text = "".join(shown)
     if not shown:
-        text = f"[no lines from {first} on: the file has {len(lines)}]\n"
+        none = "limit 0 asks for no lines" if params.limit == 0 else f"no lines from {first} on"
+        text = f"[{none}: the file has {len(lines)}]\n"
     elif truncated:
         text += f"[lines {first}-{last} of {len(lines)}; offset {last + 1} goes on]\n"
     if coded.strays:
@@ -166,5 +170,5 @@ def _directory(top: Entry, params: FileReadParams, ctx: ToolContext) -> Outcome:
         more = "at least " if total == MAX_SCANNED else ""
         text += f"[the first {len(told)} of {more}{total} entries; file_glob finds more by name]\n"
     if walk.withheld:
-        text += f"[{walk.withheld} entries are withheld by rules]\n"
+        text += f"[{withheld_note(walk.withheld)}]\n"
     return done(data, text or "[the directory is empty]\n")

@@ -72,7 +72,7 @@ def _write(params: FileWriteParams, ctx: ToolContext) -> Outcome:
     stamp = _texts.publish(ctx, Change(original, content))
     data |= {"applied": True, "links": original.links, "diff": _texts.diff_data(diff, original.name), "stamp": stamp}
     if before is None:
-        return done(data, f"made {name}: {diff.additions} lines, {len(content)} bytes\n")
+        return done(data, f"made {name}: {_texts.summary(diff)}, {len(content)} bytes\n")
     told = f"wrote {name}: {_texts.summary(diff)}\n{_texts.remarks(coding, style, original)}"
     was = style_of(before)
     if was != style and "none" not in (was, style):

@@ -14,7 +14,7 @@ from remit.base.limits import KIB, Bounds
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
 from remit.base.text import head
-from remit.tools.contract import Tool
+from remit.tools.contract import LARGEST, Tool
 
 PAGE_BYTES = 50 * KIB
 READ_LINES = 200
@@ -33,8 +33,8 @@ _MIN_PAGE_BYTES = 500
 _BYTES_PER_TOKEN = 4
 _LOOKAHEAD = 64
 
-_Line = Annotated[int, msgspec.Meta(ge=1)]
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Line = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 
 class ToolOutputParams(msgspec.Struct, forbid_unknown_fields=True):
