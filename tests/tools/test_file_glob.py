@@ -51,6 +51,13 @@ def test_names_and_paths(workspace: Path, root: Root) -> None:
     assert found(call(TOOL, {"pattern": "src/*.{py,ts}"}, root)) == ["src/c.py", "src/e.ts"]
 
 
+def test_brackets_that_look_like_a_choice_are_told(workspace: Path, root: Root) -> None:
+    put(workspace, "a.py", "[id].py")
+    outcome = call(TOOL, {"pattern": "[ab].py"}, root)
+    assert outcome.text == "No files found.\n[square brackets stand for themselves; a choice is {a,b}]"
+    assert call(TOOL, {"pattern": "[id].py"}, root).text == "[id].py"
+
+
 def test_names_are_relative_to_the_searched_directory(workspace: Path, root: Root) -> None:
     put(workspace, "src/deep/d.py", "d.py")
     outcome = call(TOOL, {"pattern": "**/*.py", "path": "src"}, root)
@@ -165,6 +172,8 @@ def test_a_directory_that_cannot_be_listed(workspace: Path, root: Root) -> None:
         ({}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": ""}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "../*"}, ErrorCode.INVALID_ARGUMENTS),
+        ({"pattern": "{a,b"}, ErrorCode.INVALID_ARGUMENTS),
+        ({"pattern": "[a"}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "*", "case": True}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "*", "path": "none"}, ErrorCode.NOT_FOUND),
         ({"pattern": "*", "path": "a.txt"}, ErrorCode.NOT_A_DIRECTORY),

@@ -120,6 +120,8 @@ def test_include(tool: FileGrep, workspace: Path, root: Root, name: str) -> None
         "[1 entry ignored by .gitignore (reached by naming the path)]",
     ]
     assert lines(call(tool, {"pattern": "hit", name: "src/*.py"}, root))[0] == "src/c.py:1: hit"
+    none = call(tool, {"pattern": "hit", name: "[ac].py"}, root)
+    assert "[warning: square brackets stand for themselves; a choice is {a,b}]" in lines(none)
 
 
 def test_matches_beyond_the_limit_are_counted(tool: FileGrep, workspace: Path, root: Root) -> None:
@@ -239,6 +241,8 @@ def test_an_invalid_expression_is_an_error(
         ({"pattern": "x" * 1001}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "x", "include": "a", "glob": "b"}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "x", "include": ""}, ErrorCode.INVALID_ARGUMENTS),
+        ({"pattern": "x", "include": "*.{a,b"}, ErrorCode.INVALID_ARGUMENTS),
+        ({"pattern": "x", "glob": "[a"}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "x", "include": "b", "path": "a"}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "x", "head_limit": 0}, ErrorCode.INVALID_ARGUMENTS),
         ({"pattern": "x", "-A": -1}, ErrorCode.INVALID_ARGUMENTS),

@@ -144,8 +144,11 @@ def test_what_is_no_text_file_is_not_overwritten(workspace: Path, root: Root) ->
     (workspace / "d").mkdir()
     os.mkfifo(workspace / "pipe")
     assert code(run(root, "a.png", "x")) is ErrorCode.BINARY_CONTENT
-    assert code(run(root, "d", "x")) is ErrorCode.NOT_A_FILE
-    assert code(run(root, "pipe", "x")) is ErrorCode.NOT_A_FILE
+    for name, kind in (("d", "a directory"), ("pipe", "a named pipe")):
+        outcome = run(root, name, "x")
+        assert code(outcome) is ErrorCode.NOT_A_FILE
+        assert outcome.error is not None
+        assert outcome.error.message == f"'{name}' is {kind}; only regular files are changed"
     assert code(run(root, "d/../../x", "x")) is ErrorCode.PATH_REFUSED
     assert code(run(root, "/etc/x", "x")) is ErrorCode.PATH_REFUSED
     assert code(run(root, "a.png/x", "x")) is ErrorCode.NOT_A_DIRECTORY

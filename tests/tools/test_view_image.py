@@ -81,10 +81,11 @@ def test_the_model_is_told_of_one_word() -> None:
         (b"hello", ErrorCode.UNSUPPORTED_FORMAT, "PNG, JPEG, GIF or WebP"),
         (b"", ErrorCode.UNSUPPORTED_FORMAT, "no picture"),
         (picture("PNG", (300, 300))[:-200], ErrorCode.PICTURE_INVALID, "300x300"),
+        (picture("PNG")[:-12], ErrorCode.PICTURE_INVALID, "stops before its end"),
         (picture("PNG", (300, 300))[:24] + bytes(9) + b"IEND", ErrorCode.PICTURE_INVALID, "a.png"),
-        (picture("JPEG", (300, 300))[:-200], ErrorCode.PICTURE_INVALID, "truncated"),
+        (picture("JPEG", (300, 300))[:-200], ErrorCode.PICTURE_INVALID, "stops before its end"),
     ],
-    ids=["text", "empty", "png", "headless", "jpeg"],
+    ids=["text", "empty", "png", "no end", "headless", "jpeg"],
 )
 def test_what_cannot_be_seen_is_an_error(
     workspace: Path, root: Root, content: bytes, expected: ErrorCode, words: str

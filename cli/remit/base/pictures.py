@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import MIB
+from remit.base.picture_ends import ends
 
 MAX_INPUT_BYTES = 50 * MIB
 MAX_PIXELS = 50_000_000
@@ -80,9 +81,15 @@ def check_plain(data: bytes) -> Header:
             f"the picture has {len(data)} bytes and {header.width}x{header.height} pixels; sent as it is, it may have "
             f"{MAX_BYTES} bytes ({MAX_BYTES // MIB} MiB) and {MAX_PLAIN_EDGE} pixels an edge",
         )
-    if not _ENDS[header.media_type](data):
-        raise Failure(ErrorCode.PICTURE_INVALID, f"the {kind_of(header.media_type)} stops before its end")
+    refuse_cut(header, data)
     return header
+
+
+def refuse_cut(header: Header, data: bytes) -> None:
+    """Raises Failure(picture_invalid) for a picture that stops before its end."""
+    if not ends(header.media_type, data):
+        what = f"the {kind_of(header.media_type)} of {header.width}x{header.height} pixels stops before its end"
+        raise Failure(ErrorCode.PICTURE_INVALID, f"{what}: the file is cut off or not written out yet")
 
 
 # -- sizes -------------------------------------------------------------------------------------
@@ -151,11 +158,3 @@ _SIZES: dict[str, Callable[[bytes], tuple[int, int]]] = {
     "image/gif": _gif_size,
     "image/webp": _webp_size,
 }
-
-_ENDS: dict[str, Callable[[bytes], bool]] = {
-    "image/png": lambda data: b"IEND" in data[-64 * 1024 :],
-    "image/jpeg": lambda data: b"\xff\xd9" in data[-64 * 1024 :],
-    "image/gif": lambda data: b"\x3b" in data[-16:],
-    "image/webp": lambda data: len(data) >= 8 + _number(data, 4, 4, little=True),
-}
-"""Whether the end is there, after which programs may have put something of their own."""

@@ -96,6 +96,17 @@ def _char_class(text: str, at: int, any_char: str) -> tuple[str, int]:
     return piece, end + 1
 
 
+def _outside_classes(text: str) -> str:
+    """A glob without its `[...]`."""
+    return re.sub(r"\[[^\]]*\]", "", text)
+
+
+def _refuse_braces(text: str, instead: str) -> None:
+    """What looks like a choice would match next to nothing. Raises BadPattern."""
+    if "{" in text or "}" in text:
+        raise BadPattern(f"braces are not expanded; write one rule for each, and {instead} for the character itself")
+
+
 class TextPattern(msgspec.Struct, frozen=True):
     """A whole text, `*` and `?` standing for any characters."""
 
@@ -107,6 +118,7 @@ class TextPattern(msgspec.Struct, frozen=True):
         """Raises BadPattern."""
         if not text:
             raise BadPattern("it is empty")
+        _refuse_braces(_outside_classes(text), "[{]")
         return cls(text, re.compile(glob_regex(text, "."), re.DOTALL))
 
     def matches(self, text: str) -> bool:
@@ -147,11 +159,10 @@ def _anchor(text: str, place: Place) -> tuple[tuple[str, ...], list[str]]:
     """The directories a path pattern begins at, and its components from there."""
     if not text:
         raise BadPattern("it is empty")
-    outside = re.sub(r"\[[^\]]*\]", "", text)
+    outside = _outside_classes(text)
     if "\\" in outside:
         raise BadPattern("it holds a backslash; write / between components and [*] for a plain `*`")
-    if "{" in outside or "}" in outside:
-        raise BadPattern("braces are not expanded; write one rule for each, and [{] for the character itself")
+    _refuse_braces(outside, "[{]")
     bases: tuple[str, ...] = place.workspaces
     rest = text
     if text.startswith("/"):
@@ -361,6 +372,7 @@ class UrlPattern(msgspec.Struct, frozen=True):
             url = canonical_url(text)
         except ValueError as problem:
             raise BadPattern(f"{problem}; wildcards go into the path, `host` covers subdomains") from None
+        _refuse_braces(text, "%7B")
         parts = url.path.split("/")[1:]
         if any("**" in part and part != "**" for part in parts):
             raise BadPattern("`**` stands alone between slashes")

@@ -49,7 +49,7 @@ class EditsGrant:
         key, real = self._held(name)
         linked = real != key and self._is_link(key, real)
         try:
-            fd, found = self._root.open_file(real)
+            fd, found = self._root.open_file(real, "changed")
         except Failure as failure:
             if failure.code is not ErrorCode.NOT_FOUND:
                 raise
@@ -59,7 +59,7 @@ class EditsGrant:
                 raise _moved(key)
             if self._withheld is not None:
                 self._withheld.refuse(key, found.info)
-            return msgspec.structs.replace(read_steady(fd, key, real, max_bytes), linked=linked)
+            return msgspec.structs.replace(read_steady(fd, key, real, max_bytes, done="changed"), linked=linked)
         finally:
             os.close(fd)
 

@@ -13,7 +13,7 @@ from typing import IO
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
-from remit.base.pictures import MAX_BYTES, MAX_EDGE, MAX_PIXELS, Header, check_plain, kind_of, read_header
+from remit.base.pictures import MAX_BYTES, MAX_EDGE, MAX_PIXELS, Header, check_plain, kind_of, read_header, refuse_cut
 from remit.base.text import clip, scrub
 
 INSTALL = "pip install 'remit[images]'"
@@ -59,6 +59,7 @@ def fit_picture(data: bytes, check: Check = _nothing) -> Fitted:
     header = read_header(data)
     place = _pillow()
     if place:
+        refuse_cut(header, data)
         return _decoded(data, header, place, check)
     try:
         check_plain(data)

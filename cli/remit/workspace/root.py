@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from remit.base.errors import ErrorCode, Failure, UsageFault
 from remit.base.text import shorten
@@ -33,9 +33,12 @@ _REFUSALS = {
     errno.ENXIO: (ErrorCode.PATH_REFUSED, "belongs to the system, not to a workspace"),
     errno.ELOOP: (ErrorCode.PATH_REFUSED, "runs through a loop of links, or a link that may not be followed"),
     errno.ENAMETOOLONG: (ErrorCode.PATH_REFUSED, "is too long for the file system"),
-    errno.EACCES: (ErrorCode.IO_ERROR, "may not be read: permission denied by the file system"),
+    errno.EACCES: (ErrorCode.IO_ERROR, "may not be {done}: permission denied by the file system"),
     errno.ESTALE: (ErrorCode.FILE_CHANGED, "changed while it was looked at; try again"),
 }
+
+Done = Literal["read", "changed"]
+"""What is done to a file, in the words of a refusal."""
 
 
 class Found(NamedTuple):
@@ -123,14 +126,15 @@ class Root:
                     raise
             return self._ours(self._path_of(self.fd), self._steps.resolve(self.fd, name))
 
-    def open_file(self, name: str) -> tuple[int, Found]:
-        """A regular file for reading; the caller closes the descriptor. Never waits, opens no device."""
-        with _told(name):
+    def open_file(self, name: str, done: Done = "read") -> tuple[int, Found]:
+        """A regular file for reading; the caller closes the descriptor. Never waits, opens no device.
+        done: to the file in the end."""
+        with _told(name, done):
             # Looked at first: already opening a pipe or a device would be felt at its other end.
-            _regular(name, self._look(name))
+            _regular(name, self._look(name), done)
             fd, found = self._open(name, _READ)
             try:
-                _regular(name, found)
+                _regular(name, found, done)
             except Failure:
                 os.close(fd)
                 raise
@@ -191,22 +195,22 @@ class Root:
         raise OSError(errno.ESTALE, "changed", real)
 
 
-def _regular(name: str, found: Found) -> None:
+def _regular(name: str, found: Found, done: Done) -> None:
     if found.is_file:
         return
     kind = _KINDS.get(stat.S_IFMT(found.info.st_mode), "not a regular file")
-    raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(name)} is {kind}; only regular files are read")
+    raise Failure(ErrorCode.NOT_A_FILE, f"{shorten(name)} is {kind}; only regular files are {done}")
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _told(name: str, done: Done = "read") -> Iterator[None]:
     """Refusals of the system in the words of the model."""
     try:
         yield
     except OSError as problem:
-        raise _refusal(problem, name) from None
+        raise _refusal(problem, name, done) from None
 
 
-def _refusal(problem: OSError, name: str) -> Failure:
-    code, why = _REFUSALS.get(problem.errno or 0, (ErrorCode.IO_ERROR, f"cannot be read: {problem.strerror}"))
-    return Failure(code, f"{shorten(name)} {why}")
+def _refusal(problem: OSError, name: str, done: Done) -> Failure:
+    code, why = _REFUSALS.get(problem.errno or 0, (ErrorCode.IO_ERROR, f"cannot be {{done}}: {problem.strerror}"))
+    return Failure(code, f"{shorten(name)} {why.format(done=done)}")

@@ -75,6 +75,7 @@ def compile_glob(text: str) -> NamePattern:
         raise _refused(text, f"is longer than {MAX_PATTERN_BYTES} bytes")
     if not text.strip("/") or "\0" in text:
         raise _refused(text, "names nothing")
+    _refuse_unpaired(text)
     alternatives = tuple(dict.fromkeys(_relative(text, each) for each in _expanded(text)))
     pathlike = [each for each in alternatives if "/" in each or each == "**"]
     names = [each for each in alternatives if "/" not in each and each != "**"]
@@ -83,6 +84,24 @@ def compile_glob(text: str) -> NamePattern:
     # What a pattern ends in stands in the base name.
     ends = tuple({re.split(r"[*?/]", each)[-1] for each in pathlike})
     return NamePattern(text, alternatives, bases, _regex(pathlike), ends, _heads(alternatives))
+
+
+_ANY = "`?` stands for any character"
+_PAIRS = {"}": "{", "]": "["}
+
+
+def _refuse_unpaired(text: str) -> None:
+    """A bracket without its partner is a choice that was cut short: as a plain character it would be found in next to
+    no name. Raises Failure(invalid_arguments)."""
+    opened: dict[str, list[int]] = {"{": [], "[": []}
+    for place, char in enumerate(text, 1):
+        if char in opened:
+            opened[char].append(place)
+        elif char in _PAIRS and (not opened[_PAIRS[char]] or not opened[_PAIRS[char]].pop()):
+            raise _refused(text, f"closes a `{char}` at character {place} that is not open; {_ANY}")
+    for char, places in opened.items():
+        if places:
+            raise _refused(text, f"does not close the `{char}` at character {places[-1]}; {_ANY}")
 
 
 def _heads(alternatives: Sequence[str]) -> tuple[str, ...] | None:
@@ -115,7 +134,7 @@ def _regex(alternatives: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _expanded(text: str) -> list[str]:
-    """Every choice of the braces made. A brace without a comma or a partner is itself."""
+    """Every choice of the braces made. Braces without a comma are themselves."""
     done: list[str] = []
     size = 0
     for each in _choices(text, 0, text):

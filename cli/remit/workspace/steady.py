@@ -9,6 +9,7 @@ from collections.abc import Callable
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Original
 from remit.base.text import shorten
+from remit.workspace.root import Done
 
 _PIECE = 1 << 20
 
@@ -23,12 +24,19 @@ def mark_of(info: os.stat_result) -> str:
     return f"{info.st_mtime_ns}:{info.st_size}:{info.st_ino}"
 
 
-def read_steady(fd: int, name: str, real: str, max_bytes: int, read: Callable[[int, int], bytes] = os.read) -> Original:
-    """The file behind a descriptor. Raises Failure: file_too_large, before anything is read where its size
-    tells; file_changed when it changed meanwhile; io_error."""
+def read_steady(
+    fd: int,
+    name: str,
+    real: str,
+    max_bytes: int,
+    read: Callable[[int, int], bytes] = os.read,
+    done: Done = "read",
+) -> Original:
+    """The file behind a descriptor. done: to it in the end. Raises Failure: file_too_large, before anything is
+    read where its size tells; file_changed when it changed meanwhile; io_error."""
     before = os.fstat(fd)
     if before.st_size > max_bytes:
-        raise too_large(name, before.st_size, max_bytes)
+        raise too_large(name, before.st_size, max_bytes, done)
     content = bytearray()
     while len(content) <= max_bytes:
         piece = read(fd, min(_PIECE, max_bytes + 1 - len(content)))
@@ -49,9 +57,9 @@ def read_steady(fd: int, name: str, real: str, max_bytes: int, read: Callable[[i
     )
 
 
-def too_large(name: str, size: int, max_bytes: int) -> Failure:
+def too_large(name: str, size: int, max_bytes: int, done: Done = "read") -> Failure:
     """The refusal of a file for its size in bytes."""
     return Failure(
         ErrorCode.FILE_TOO_LARGE,
-        f"{shorten(name)} has {size} bytes; at most {max_bytes} bytes ({max_bytes >> 20} MiB) are read of a file",
+        f"{shorten(name)} has {size} bytes; only files of at most {max_bytes} bytes ({max_bytes >> 20} MiB) are {done}",
     )

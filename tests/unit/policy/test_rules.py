@@ -15,7 +15,7 @@ from remit.base.errors import Faults
 from remit.base.resources import Effect, Resource
 from remit.base.spec import PolicySource, RunSpec, Tick
 from remit.policy.load import load_policy, load_rules
-from remit.policy.patterns import BadPattern, HostPattern, PathPattern, Place, UrlPattern, canonical_url
+from remit.policy.patterns import BadPattern, HostPattern, PathPattern, Place, TextPattern, UrlPattern, canonical_url
 from remit.policy.rules import kinds_touched
 from remit.tools.registry import all_tools
 from remit.workspace.root import Root
@@ -461,13 +461,34 @@ def test_bad_hosts(pattern: str, why: str) -> None:
     assert str(caught.value) == why
 
 
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("", "it is empty"),
+        ("[a", "a `[` is not closed; write [[] for the character itself"),
+        ("{a,b}", "braces are not expanded; write one rule for each, and [{] for the character itself"),
+        ("a}", "braces are not expanded; write one rule for each, and [{] for the character itself"),
+    ],
+)
+def test_bad_names(pattern: str, why: str) -> None:
+    with pytest.raises(BadPattern) as caught:
+        TextPattern.compile(pattern)
+    assert str(caught.value) == why
+
+
+def test_braces_of_a_name_stand_in_brackets() -> None:
+    assert TextPattern.compile("[{]a[}]").matches("{a}")
+
+
 def test_a_starred_host_covers_only_what_is_below() -> None:
     rules = rule_set(source("decide = 'auto'\nhost = '*.example.org'"))
     assert word(rules, "fetch_url", url("https://a.example.org/")) == "auto"
     assert word(rules, "fetch_url", url("https://example.org/")) == "ask"
 
 
-@pytest.mark.parametrize("text", ["https://*.example.org/", "https://*/a", "https://example.org/a**", "a/*"])
+@pytest.mark.parametrize(
+    "text", ["https://*.example.org/", "https://*/a", "https://example.org/a**", "a/*", "https://a.org/{b,c}"]
+)
 def test_bad_url_patterns(text: str) -> None:
     with pytest.raises(BadPattern):
         UrlPattern.compile(text)

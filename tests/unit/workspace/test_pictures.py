@@ -14,6 +14,7 @@ from PIL import Image
 
 from fakes.pictures import FORMATS, animation, noise, opened, picture, turned
 from remit.base.errors import ErrorCode, Failure
+from remit.base.picture_ends import ends
 from remit.base.pictures import MAX_BYTES, MAX_EDGE, MAX_PIXELS, check_plain, read_header
 from remit.workspace import pictures
 from remit.workspace.pictures import Fitted, fit_picture
@@ -135,6 +136,29 @@ def test_a_cut_picture_is_an_error(format: str, share: float) -> None:
     data = noise(format, (200, 200))
     failure = refused(data[: int(len(data) * share)])
     assert failure.code is ErrorCode.PICTURE_INVALID and "200x200" in failure.message
+
+
+WHOLE = {
+    **{name: picture(name) for name in FORMATS},
+    "progressive": noise("JPEG", (60, 60), progressive=True),
+    "restarts": noise("JPEG", (60, 60), restart_marker_rows=1),
+    "thumbnail": picture("JPEG", (60, 60), exif=b"Exif\0\0" + picture("JPEG")),
+    "turned": turned((60, 40), 6),
+    "animated GIF": animation("GIF"),
+    "animated WebP": animation("WEBP"),
+    "animated PNG": animation("PNG"),
+    "gray": picture("GIF", mode="L"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_cut_is_told_and_what_follows_the_end_is_left_alone(name: str) -> None:
+    whole = WHOLE[name]
+    header = read_header(whole)
+    assert ends(header.media_type, whole) and ends(header.media_type, whole + b"\0\xff\xd9 more")
+    assert not [size for size in range(12, len(whole)) if ends(header.media_type, whole[:size])]
+    for size in (len(whole) - 1, len(whole) - 2):
+        assert "stops before its end" in refused(whole[:size]).message
 
 
 @pytest.mark.parametrize("format", FORMATS)

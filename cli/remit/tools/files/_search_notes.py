@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from remit.base.text import visible
 from remit.tools.files._quantity import quantity
 from remit.workspace.search import Elsewhere, LeftOut
+from remit.workspace.search_glob import NamePattern
 from remit.workspace.search_scan import MAX_NAMES, Stopped
 
 MAX_NAMED = 5
@@ -43,6 +44,11 @@ def left_out_notes(left: LeftOut) -> list[str]:
     if left.unreadable:
         notes.append(f"warning: {quantity(left.unreadable, 'entry', 'entries')} could not be read")
     return notes
+
+
+def brackets_note(pattern: NamePattern) -> list[str]:
+    """Of a pattern that fits no file, and looks as if it should."""
+    return ["square brackets stand for themselves; a choice is {a,b}"] if "[" in pattern.text else []
 
 
 def elsewhere_note(elsewhere: Elsewhere | None) -> list[str]:

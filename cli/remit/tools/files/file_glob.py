@@ -15,7 +15,7 @@ from remit.base.resources import Effect, Resource
 from remit.base.text import shorten, visible
 from remit.tools.contract import Tool
 from remit.tools.files._quantity import quantity
-from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, stopped_note
+from remit.tools.files._search_notes import bracketed, brackets_note, elsewhere_note, left_out_notes, stopped_note
 from remit.workspace.search import NamesFound, find_names
 from remit.workspace.search_glob import NamePattern, compile_glob
 
@@ -41,10 +41,11 @@ class FileGlob(Tool):
     name = "file_glob"
     toolset = "files"
     notes = """\
-All else in a pattern, square brackets included, stands for itself; one with a slash is held against the path from the
-searched directory. A note tells how many files there are. Left out, and told in notes: what .gitignore ignores,
-nested repositories, caches and dependencies such as node_modules, target, dist, .venv, and links; .git, .ssh and
-credential files always. Naming a left-out directory as path searches it."""
+All else in a pattern, square brackets included, stands for itself, and a bracket or brace without its partner is
+refused. A pattern with a slash is held against the path from the searched directory. A note tells how many files
+there are. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as
+node_modules, target, dist, .venv, and links; .git, .ssh and credential files always. Naming a left-out directory as
+path searches it."""
     effects = frozenset({Effect.READ})
     bounds = Bounds()
     repeatable = True
@@ -65,7 +66,7 @@ def _search(params: FileGlobParams, pattern: NamePattern, ctx: ToolContext) -> O
         raise Failure(ErrorCode.NOT_A_DIRECTORY, f"{shorten(top.name)} is no directory; give the one to search")
     with ctx.files.ground(params.path) as ground:
         found = find_names(ground, pattern, MAX_FILES, ctx.check_cancelled)
-    return done(_data(top.name, found), _text(found))
+    return done(_data(top.name, found), _text(found, pattern))
 
 
 def _data(path: str, found: NamesFound) -> dict[str, Any]:
@@ -83,11 +84,12 @@ def _data(path: str, found: NamesFound) -> dict[str, Any]:
     return data
 
 
-def _text(found: NamesFound) -> str:
+def _text(found: NamesFound, pattern: NamePattern) -> str:
     notes = []
     if found.total > len(found.names) or not found.exact:
         notes.append(f"showing {len(found.names)} of {quantity(found.total, 'file', exact=found.exact)}")
     notes += stopped_note(found.stopped)
+    notes += [] if found.names else brackets_note(pattern)
     notes += elsewhere_note(found.elsewhere)
     notes += left_out_notes(found.left_out)
     rows = [visible(name) for name in found.names] or ["No files found."]

@@ -15,7 +15,7 @@ from remit.base.resources import Effect, Resource
 from remit.base.text import shorten, visible
 from remit.tools.contract import LARGEST, Tool
 from remit.tools.files._quantity import quantity
-from remit.tools.files._search_notes import bracketed, elsewhere_note, left_out_notes, stopped_note
+from remit.tools.files._search_notes import bracketed, brackets_note, elsewhere_note, left_out_notes, stopped_note
 from remit.workspace.search import LinesFound, default_engine, find_lines, find_lines_of
 from remit.workspace.search_glob import NamePattern, compile_glob
 from remit.workspace.search_regex import LinePattern, read_pattern
@@ -75,8 +75,8 @@ class FileGrep(Tool):
 Paths are relative to the searched directory. A brace that repeats nothing stands for itself, and a match lies within
 one line. Left out, and told in notes: what .gitignore ignores, nested repositories, caches and dependencies such as
 node_modules, target, dist, .venv, binary files, files over 5 MiB, and links; .git, .ssh and credential files always.
-Naming a left-out directory or file as path searches it. An expression that is not valid is an error, never "no
-matches"."""
+Naming a left-out directory or file as path searches it. An expression or glob that is not valid is an error, never
+"no matches"."""
     effects = frozenset({Effect.READ})
     bounds = Bounds()
     repeatable = True
@@ -112,6 +112,8 @@ def _search(
         prefix = top.name.rpartition("/")[0]
         prefix = f"{prefix}/" if prefix else ""
     warnings = _warnings(engine, pattern)
+    if include is not None and not found.searched:
+        warnings += brackets_note(include)
     return done(_data(top.name, found, warnings), _text(found, prefix, params.span, warnings))
 
 
