@@ -4,12 +4,14 @@ import asyncio
 import json
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from remit.base.calls import Outcome, err
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Question as Asked
 from remit.base.ports import Reply, World
+from remit.config.settings import Settings
 from remit.engine.context import CallContext
 from remit.tools.execution.question import MAX_HEADER_CHARACTERS, Question
 
@@ -70,6 +72,11 @@ def test_a_question_that_nobody_answers_is_an_error_at_once() -> None:
     outcome = call(Person(), entry("One", "a"), entry("Two", "b"))
     assert outcome.error is not None and outcome.error.code is ErrorCode.UNANSWERED
     assert "One: a.toml has no answer for it; Two: a.toml has no answer for it" in outcome.error.message
+
+
+def test_a_person_has_the_time_that_a_client_gives_them() -> None:
+    waited = next(each.default for each in msgspec.structs.fields(Settings) if each.name == "client_seconds")
+    assert TOOL.bounds.seconds > 100 * waited
 
 
 @pytest.mark.parametrize(

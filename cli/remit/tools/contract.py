@@ -101,6 +101,11 @@ class Tool:
         """What the call will touch: asked before policy, pure and cheap. May raise Failure."""
         raise NotImplementedError(type(self).__name__)
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether a call is made of others. Its own seconds then bound nothing."""
+        return type(self).expand is not Tool.expand
+
     def expand(self, params: Any) -> Sequence[Part]:
         """The calls that this one is made of, none for a call that runs. The same for the same parameters."""
         return ()

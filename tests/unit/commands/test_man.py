@@ -17,23 +17,30 @@ from fakes.cli import REMIT, Home
 from fakes.programs import needs
 from remit.base.errors import EXIT_CODES, EXIT_MEANINGS, Verdict, exit_word
 from remit.base.ports import Finished, HookWord
+from remit.base.redact import MIN_KEY_CHARS, MIN_VALUE_CHARS, MIN_WORDS_CHARS
 from remit.base.spec import PolicySource, Source
 from remit.commands.manual import PAGES, find_page, formats, hooks, page_words
 from remit.commands.manual.page import Code, Item, Page, Para, Section, Span, Sub, bold, escaped, item, plain, roff
 from remit.commands.manual.schema_words import default_words, type_words
 from remit.commands.manual.texts import COMMAND_TEXTS
+from remit.commands.stdin import FIRST_BYTE_SECONDS
 from remit.commands.tree import Command, command_at, command_tree
 from remit.config.hooks import fitted, read_hooks
+from remit.config.resolve import MAX_PROMPT_BYTES
 from remit.config.schema import task_schema
 from remit.config.task import examine_task
 from remit.engine.hook_answers import read_answer
+from remit.engine.hooks import MAX_STOP_HOOKS
 from remit.policy import answers, questions, rules
 from remit.policy.answers import load_answers
 from remit.policy.load import load_rules
 from remit.policy.patterns import Place
 from remit.providers.scripted import Script, ScriptCall, ScriptError, ScriptPrice, ScriptTurn, ScriptUsage
+from remit.providers.wire import MAX_ATTEMPTS
+from remit.store import facts, outputs
 from remit.stream.schema import events_schema
 from remit.tools.registry import all_tools, tool_effects
+from remit.wiring.hooks import MAX_OUTPUT_BYTES
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -462,3 +469,33 @@ def test_the_example_of_providers_can_be_used(tmp_path: Path) -> None:
     providers = load_providers(str(tmp_path))
     assert providers.model("mycorp/best").context_window == 200_000
     assert providers.model("anthropic/x").base_url == "https://gateway.example.com"
+
+
+def words_of(page: str) -> str:
+    """What a page that is published says, on one line and without what makes it bold."""
+    text = (ROOT / "man" / page).read_text().replace("\\-", "-")
+    return " ".join(re.sub(r"\\f[BRI]|^\.[A-Z]+", "", text, flags=re.MULTILINE).split())
+
+
+@pytest.mark.parametrize(
+    ("page", "figure"),
+    [
+        ("remit-run.1", f"is awaited for {FIRST_BYTE_SECONDS:g} seconds"),
+        ("remit-run.1", f"of at most {MAX_PROMPT_BYTES >> 20} MiB"),
+        ("remit-run.1", f"up to {MAX_ATTEMPTS} times in all"),
+        ("remit-replay.1", f"Values of less than {MIN_VALUE_CHARS} characters"),
+        ("remit-auth.1", f"{MIN_KEY_CHARS} characters or more. One of {MIN_KEY_CHARS} to {MIN_WORDS_CHARS - 1} is"),
+        ("remit-hooks.5", f"{MAX_STOP_HOOKS} times in one prompt"),
+        ("remit-hooks.5", f"more than {MAX_OUTPUT_BYTES >> 20} MiB"),
+        ("remit.1", f"What was read of source files, at most {facts.MAX_BYTES >> 20} MiB"),
+        ("remit.1", f"which tool_output reads. At most {outputs.MAX_TOTAL_BYTES >> 20} MiB"),
+    ],
+)
+def test_figures_of_the_manual_are_the_limits(page: str, figure: str) -> None:
+    assert figure in words_of(page), figure
+
+
+def test_the_time_of_a_call_that_is_made_of_others_is_theirs() -> None:
+    told = words_of("remit-tools.7")
+    assert told.count("One call: as long as the calls in it take, and at most 51,200 bytes of result.") == 1
+    assert "One call: at most 7 days, and" in told and "One call: at most 21,630 seconds, and" in told

@@ -147,10 +147,16 @@ def _facts(tool: Tool) -> str:
     effects = ", ".join(sorted(effect.value for effect in tool.effects)) or "none"
     again = "a call that was interrupted is run again" if tool.repeatable else "an interrupted call is not run again"
     offered = " Offered by need, without a tick." if tool.harness else ""
+    time = "as long as the calls in it take" if tool.has_parts else f"at most {_span(tool.bounds.seconds)}"
     return (
-        f"Effect: {effects}. One call: at most {tool.bounds.seconds:g} seconds and {tool.bounds.output_bytes:,} "
-        f"bytes of result. On a resume {again}.{offered}"
+        f"Effect: {effects}. One call: {time}, and at most {tool.bounds.output_bytes:,} bytes of result. "
+        f"On a resume {again}.{offered}"
     )
+
+
+def _span(seconds: float) -> str:
+    days, rest = divmod(seconds, 86_400)
+    return f"{seconds:,g} seconds" if rest or not days else f"{days:g} day{'' if days == 1 else 's'}"
 
 
 def _harness() -> Iterator[Block]:

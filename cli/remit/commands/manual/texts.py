@@ -64,7 +64,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "server that speaks the Chat Completions API; others are described in remit-providers(5). "
             "`local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays the answers of "
             "a script, see remit-script(5), `replay/FILE` those of a run that was recorded with `--record`.",
-            "A request that fails in a way that may pass is tried again, up to 8 times and as long as "
+            "A request that fails in a way that may pass is tried again, up to 8 times in all and as long as "
             "`REMIT_RETRY_SECONDS` say, with waits that double and that no server's hint shortens. When that is over, "
             "or a server asks for a longer wait, the next `--fallback-model` is asked, for the rest of the process; "
             "without one the run ends as `busy` with the time at which to come back. An answer that breaks off is "

@@ -54,7 +54,8 @@ class Question(Tool):
     name = "question"
     toolset = "execution"
     effects = frozenset({Effect.NONE})
-    bounds = Bounds(seconds=60.0)
+    # How long a person is waited for is known to who asks them, as is the time that a run has.
+    bounds = Bounds(seconds=86_400.0)
     hands = frozenset({"person"})
     Params = QuestionParams
 
