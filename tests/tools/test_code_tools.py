@@ -179,6 +179,13 @@ def test_a_file_is_no_tree(ask: Callable[..., Outcome]) -> None:
     outcome = ask(CodeMap(), path="shop/cart.py")
     assert outcome.error is not None
     assert outcome.error.code is ErrorCode.NOT_A_DIRECTORY
+    assert outcome.error.message.startswith(
+        "'shop/cart.py' is no directory, and path is the directory to read: give 'shop', or leave it out"
+    )
+    for tool in (CodeRefs(), CodeImpact(), CodeExpand()):
+        refused = ask(tool, symbol="total", path="shop/cart.py/")
+        assert refused.error is not None
+        assert refused.error.code is ErrorCode.NOT_A_DIRECTORY
     missing = ask(CodeMap(), path="nowhere")
     assert missing.error is not None
     assert missing.error.code is ErrorCode.NOT_FOUND
@@ -203,6 +210,14 @@ def test_errors_of_syntax_are_told(ask: Callable[..., Outcome], workspace: Path)
     outcome = ask(CodeMap())
     assert "fine function" in outcome.text
     assert "[1 files have errors of syntax: read around them]" in outcome.text
+
+
+def test_what_was_minified_adds_no_symbols(ask: Callable[..., Outcome], workspace: Path) -> None:
+    before = ask(CodeMap()).data["tree"]["symbols"]
+    (workspace / "a.min.js").write_text("".join(f"function f{number}(a){{return a}}" for number in range(300)))
+    outcome = ask(CodeMap())
+    assert outcome.data["tree"]["symbols"] == before
+    assert "[read in part: 1 for being minified]" in outcome.text
 
 
 # -- code_refs ---------------------------------------------------------------------------------
@@ -312,7 +327,27 @@ def test_of_several_the_highest_ranked_is_shown(ask: Callable[..., Outcome]) -> 
     outcome = ask(CodeExpand(), symbol="total")
     assert outcome.data["definition"]["name"] == "Cart.total"
     assert names(outcome.data["others"]) == ["Shelf.total"]
-    assert "2 symbols have the name, the highest ranked is shown: " in outcome.text
+    assert "2 symbols have the name, the highest ranked is shown, with callers and callees of its own: " in outcome.text
+
+
+def test_what_one_symbol_has_in_several_places_is_told_together(ask: Callable[..., Outcome], workspace: Path) -> None:
+    text = "try:\n    from fast import quick\nexcept ImportError:\n    def quick(): slow()\n\ndef quick(): other()\n"
+    text += "def slow(): ...\ndef other(): ...\ndef run(): quick()\n"
+    (workspace / "twice.py").write_text(text)
+    expanded = ask(CodeExpand(), symbol="quick")
+    for direction in ("callers", "callees"):
+        refs = ask(CodeRefs(), symbol="quick", direction=direction)
+        assert refs.data["ambiguous"] is False
+        assert names(refs.data["rows"]) == names(expanded.data[direction])
+    assert set(names(expanded.data["callees"])) == {"slow", "other"}
+    assert "ambiguous:" not in expanded.text
+
+
+def test_of_an_ambiguous_name_both_tools_tell_the_same_of_each(ask: Callable[..., Outcome]) -> None:
+    expanded = ask(CodeExpand(), symbol="total")
+    named = ask(CodeRefs(), symbol="shop/cart.py::Cart.total")
+    assert names(expanded.data["callers"]) == names(named.data["rows"])
+    assert "the highest ranked is shown, with callers and callees of its own: " in expanded.text
 
 
 def test_source_whose_lines_end_in_a_carriage_return_alone(ask: Callable[..., Outcome], workspace: Path) -> None:

@@ -10,6 +10,7 @@ from fakes.context import call
 from remit.base.calls import Outcome
 from remit.base.errors import ErrorCode
 from remit.base.resources import Resource
+from remit.code.reading import MAX_CROWDED
 from remit.store.facts import KeptFacts
 from remit.tools.files.file_index import MAX_SOURCE_BYTES, FileIndex
 from remit.wiring.source import Source, SourceGrant
@@ -37,6 +38,7 @@ def test_a_file_comes_as_its_outline(workspace: Path, root: Root) -> None:
         "totalLines": 5,
         "recovered": False,
         "cut": False,
+        "minified": False,
         "truncated": False,
         "lines": [
             {"outputLine": 1, "text": "lines [1-4]", "semantic": "section", "sourceRange": (1, 4)},
@@ -112,6 +114,25 @@ def test_what_is_no_utf8_text_is_an_error(workspace: Path, root: Root, content: 
 def test_a_source_has_a_largest_size(workspace: Path, root: Root, size: int, expected: str | None) -> None:
     (workspace / "a.py").write_bytes(b"x" * size)
     assert code(indexed(root, "a.py")) == expected
+
+
+def test_what_was_minified_is_told_in_short_and_said(workspace: Path, root: Root) -> None:
+    functions = "".join(f"function f{number}(a,b){{return a+b}}" for number in range(3000))
+    (workspace / "a.min.js").write_text(f'"use strict";{functions}\n')
+    outcome = read_as_source(root, "a.min.js")
+    assert outcome.data["minified"] is True
+    assert len(outcome.data["lines"]) == 1 + MAX_CROWDED
+    assert outcome.for_model().endswith(
+        "[minified: many definitions share a line, and only the first of them are told; file_grep finds names]\n"
+    )
+
+
+def test_a_long_line_in_a_file_that_people_write_is_not_minified(workspace: Path, root: Root) -> None:
+    functions = "".join(f"function f{number}() {{}}\n" for number in range(MAX_CROWDED))
+    (workspace / "a.js").write_text(f"{functions}const DATA = '{'x' * 50_000}';\n")
+    assert read_as_source(root, "a.js").data["minified"] is False
+    (workspace / "few.js").write_text("function f(){}" * MAX_CROWDED)
+    assert read_as_source(root, "few.js").data["minified"] is False
 
 
 def test_an_outline_that_is_too_long_is_cut_and_says_so(workspace: Path, root: Root) -> None:

@@ -28,9 +28,10 @@ class Section(msgspec.Struct, frozen=True):
 
 class Outline(msgspec.Struct, frozen=True):
     """about: what the file says of itself, or "". recovered: parts of it did not fit the language and were passed
-    over. cut: there is more than was taken in."""
+    over. cut: there is more than was taken in. minified: because the source is not as people write it."""
 
     sections: tuple[Section, ...]
     about: str = ""
     recovered: bool = False
     cut: bool = False
+    minified: bool = False

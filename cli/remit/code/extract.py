@@ -75,6 +75,9 @@ def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS, men
     facts.broken = tree.root_node.has_error
     asked = queries(language, mentions)
     Reading(language, source, readable, facts).take(_matches(asked, tree), asked.labels)
+    if facts.cut == "minified" and mentions:
+        # Names of one letter: among those of others they are noise.
+        facts.definitions, facts.imports = [], []
     return facts
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-FACTS_VERSION = 6
+FACTS_VERSION = 7
 """Part of the key of every kept fact: another shape or another meaning is another number."""
 
 EXPORTED = 1
@@ -105,7 +105,7 @@ class Facts(msgspec.Struct, array_like=True):
     lines: int = 0
     doc: str = ""
     broken: bool = False
-    cut: Literal["", "time", "nodes", "size", "depth"] = ""
+    cut: Literal["", "time", "nodes", "size", "depth", "minified"] = ""
     definitions: list[Definition] = []
     references: list[Reference] = []
     imports: list[Import] = []

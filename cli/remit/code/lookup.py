@@ -82,11 +82,20 @@ class Symbols:
 
     def groups(self, nodes: Sequence[int]) -> list[int]:
         """One node for each symbol: overloads, and the halves of one property, are one."""
-        names = self._graph.names
         seen: dict[tuple[int, int, str], int] = {}
         for node in nodes:
-            seen.setdefault((names.file_of(node), names.holder(node), names.owner.get(node, "")), node)
+            seen.setdefault(self._home(node), node)
         return list(seen.values())
+
+    def group(self, node: int, nodes: Sequence[int]) -> list[int]:
+        """Those of the nodes, all of one name, that are one symbol with this one; it comes first."""
+        home = self._home(node)
+        return [node, *(each for each in nodes if each != node and self._home(each) == home)]
+
+    def _home(self, node: int) -> tuple[int, int, str]:
+        """What tells a symbol from others of its name."""
+        names = self._graph.names
+        return names.file_of(node), names.holder(node), names.owner.get(node, "")
 
     def close(self, spelled: str) -> list[str]:
         """Up to five names that look like it, best first."""
@@ -102,6 +111,9 @@ class Symbols:
             shared = len(pairs.intersection(pairwise(other)))
             if shared:
                 rough.append((2 * shared / (len(pairs) + max(1, len(other) - 1)), each))
+        if not rough:
+            # Names of one or two characters share no pairs.
+            rough = [(0.0, each) for each in self.by_name if each[:1].lower() == lower[:1]]
         rough.sort(key=lambda each: (-each[0], each[1]))
         scored = []
         for _, each in rough[:_CANDIDATES]:

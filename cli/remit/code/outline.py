@@ -60,7 +60,7 @@ def outline_of_facts(facts: Facts) -> Outline:
         below.setdefault(each.parent, []).append((index, each))
     tests, others = _apart(below.get(-1, []))
     sections = [*_import_section(facts), *_sections(facts, others, below), *_test_section(tests)]
-    return Outline(tuple(sections), facts.doc, facts.broken, bool(facts.cut))
+    return Outline(tuple(sections), facts.doc, facts.broken, bool(facts.cut), facts.cut == "minified")
 
 
 def _apart(tops: Sequence[Marked]) -> tuple[list[Marked], list[Marked]]:

@@ -25,6 +25,12 @@ MAX_NAME = 200
 MAX_IMPORT = 16_384
 """Characters of one import."""
 
+LONG_LINE = 500
+"""Characters. Source in which most definitions stand in longer lines was minified."""
+
+MAX_CROWDED = 40
+"""Definitions in such lines that are told."""
+
 _PARTS = re.compile(r"[./\\:]+")
 _FLAGS = {"exported": EXPORTED, "declared": DECLARED, "lent": DEFAULT}
 _GLOBALS = frozenset(["variable", "constant"])
@@ -71,6 +77,9 @@ class Reading:
             else:
                 self._other(pattern, labels[pattern] or next(filter(_is_definition, captures), ""), captures)
         spans = self._write_definitions()
+        if self._crowded():
+            self._thin_out()
+            return
         scopes = Scopes(spans, self._facts.definitions)
         self._write_references(scopes)
         self._write_typed(scopes)
@@ -158,6 +167,19 @@ class Reading:
             around.append(len(spans))
             spans.append((start, -minus_end))
         return spans
+
+    def _crowded(self) -> bool:
+        """Whether most of the file is in lines that no person wrote."""
+        crowded = sum(len(self._lines[each.start - 1]) > LONG_LINE for each in self._facts.definitions)
+        return crowded > MAX_CROWDED and 2 * crowded > len(self._facts.definitions)
+
+    def _thin_out(self) -> None:
+        """Of what was minified some of the top is told; what it mentions are names of one letter."""
+        facts = self._facts
+        self._write_imports()
+        facts.cut = "minified"
+        facts.definitions = [each for each in facts.definitions if each.parent < 0][:MAX_CROWDED]
+        facts.imports = facts.imports[:MAX_CROWDED]
 
     def _defined(self, kind: str, node: Node, span: Node, captures: Captures, parent: int) -> Definition:
         around = self._facts.definitions[parent] if parent >= 0 else None

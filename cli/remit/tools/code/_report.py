@@ -45,7 +45,13 @@ _STOPPED = {
     "bytes": "there is too much source",
     "time": "its time was up",
 }
-_CUT = {"time": "slow", "nodes": "many names", "size": "size", "depth": "depth"}
+_CUT = {
+    "time": "time",
+    "nodes": "the number of their names",
+    "size": "size",
+    "depth": "depth",
+    "minified": "being minified",
+}
 
 
 class Shown(msgspec.Struct, frozen=True):

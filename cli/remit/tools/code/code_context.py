@@ -9,7 +9,7 @@ import msgspec
 from remit.base.calls import Outcome, done
 from remit.base.ports import ToolContext
 from remit.code.rows import DEFAULT_ROWS
-from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._graph_tool import GraphTool, answers_below
 from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary
 
 _CONFIDENCE = {
@@ -49,7 +49,7 @@ class CodeContext(GraphTool):
 
 
 def _context(params: CodeContextParams, ctx: ToolContext) -> Outcome:
-    answers = ctx.code.answers(params.path or ".")
+    answers = answers_below(params.path, ctx)
     found = answers.context(params.task, ctx.check_cancelled)
     rows = shown(answers, [hit.node for hit in found.hits], params.limit)
     data = {

@@ -11,7 +11,7 @@ from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import ToolContext
 from remit.base.text import head, shorten, visible
 from remit.code.tree import MAX_FILE_BYTES
-from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._graph_tool import GraphTool, answers_below
 from remit.tools.code._report import LEGEND, Path, Symbol, footer, named_note, shown, summary, unclear_note
 from remit.workspace.newlines import unify
 
@@ -32,10 +32,10 @@ class CodeExpandParams(msgspec.Struct, forbid_unknown_fields=True):
 class CodeExpand(GraphTool):
     """Return the source of one symbol with its immediate callers and callees.
 
-    Where several symbols have the name, the highest ranked one is shown and the others are named; `Type.name` or
-    `path::name` tells which. The whole file is shown instead, and why, when the symbol is most of a small file. At
-    most 32 KiB of source, 40 callers and 40 callees; both lists are lower bounds. A name that nothing has is refused
-    with close names. Same languages and limits as code_map.
+    Where several symbols have the name, the highest ranked one is shown with its own callers and callees, and the
+    others are named; `Type.name` or `path::name` tells which. The whole file is shown instead, and why, when the
+    symbol is most of a small file. At most 32 KiB of source, 40 callers and 40 callees; both lists are lower bounds.
+    A name that nothing has is refused with close names. Same languages and limits as code_map.
     """
 
     name = "code_expand"
@@ -56,13 +56,13 @@ class _Excerpt(msgspec.Struct, frozen=True):
 
 
 def _expand(params: CodeExpandParams, ctx: ToolContext) -> Outcome:
-    answers = ctx.code.answers(params.path or ".")
+    answers = answers_below(params.path, ctx)
     nodes = answers.named(params.symbol)
-    node = nodes[0]
-    row = answers.row(node)
+    group = answers.symbols.group(nodes[0], nodes)
+    row = answers.row(nodes[0])
     excerpt = _excerpt(ctx, row.path, row.start, row.end)
-    callers = shown(answers, answers.callers([node]), MAX_NEIGHBOURS, room=_ROWS_BYTES)
-    callees = shown(answers, answers.callees([node]), MAX_NEIGHBOURS, room=_ROWS_BYTES)
+    callers = shown(answers, answers.callers(group), MAX_NEIGHBOURS, room=_ROWS_BYTES)
+    callees = shown(answers, answers.callees(group), MAX_NEIGHBOURS, room=_ROWS_BYTES)
     data: dict[str, Any] = {
         "symbol": params.symbol,
         "definition": msgspec.to_builtins(row),
@@ -87,7 +87,8 @@ def _expand(params: CodeExpandParams, ctx: ToolContext) -> Outcome:
             lines += [f"{title}, {LEGEND}:", *found.lines(), *found.cut()]
         else:
             lines.append(f"No {title} were found.")
-    notes = [*named_note(answers, params.symbol, nodes, "the highest ranked is shown"), *unclear_note(answers, [node])]
+    told = "the highest ranked is shown, with callers and callees of its own"
+    notes = [*named_note(answers, params.symbol, nodes, told), *unclear_note(answers, nodes)]
     return done(data, "\n".join([*lines, *notes, *footer(answers.graph)]))
 
 

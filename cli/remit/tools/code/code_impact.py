@@ -10,7 +10,7 @@ from remit.base.calls import Outcome, done
 from remit.base.ports import ToolContext
 from remit.base.text import visible
 from remit.code.rows import DEFAULT_HOPS, DEFAULT_ROWS, MAX_HOPS
-from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._graph_tool import GraphTool, answers_below
 from remit.tools.code._report import (
     LEGEND,
     MAX_ROWS_BYTES,
@@ -57,7 +57,7 @@ class CodeImpact(GraphTool):
 
 
 def _impact(params: CodeImpactParams, ctx: ToolContext) -> Outcome:
-    answers = ctx.code.answers(params.path or ".")
+    answers = answers_below(params.path, ctx)
     nodes = answers.named(params.symbol)
     reached = answers.impact(nodes, params.depth, ctx.check_cancelled)
     rows = shown(answers, reached.rows, params.limit, hops=reached.hops, room=MAX_ROWS_BYTES * 2 // 3)

@@ -7,7 +7,7 @@ import msgspec
 from remit.base.calls import Outcome, done
 from remit.base.ports import ToolContext
 from remit.code.rows import DEFAULT_ROWS
-from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._graph_tool import GraphTool, answers_below
 from remit.tools.code._report import LEGEND, Limit, Path, footer, shown, summary
 
 
@@ -33,7 +33,7 @@ class CodeMap(GraphTool):
 
 
 def _map(params: CodeMapParams, ctx: ToolContext) -> Outcome:
-    answers = ctx.code.answers(params.path or ".")
+    answers = answers_below(params.path, ctx)
     found = shown(answers, answers.most_important(), params.limit)
     data = {"rows": found.data(), "total": found.total, "tree": summary(answers.graph)}
     lines = [LEGEND, *found.lines()] if found.rows else ["No symbols found."]

@@ -10,7 +10,7 @@ from remit.base.calls import Outcome, done
 from remit.base.ports import ToolContext
 from remit.base.text import visible
 from remit.code.rows import DEFAULT_ROWS
-from remit.tools.code._graph_tool import GraphTool
+from remit.tools.code._graph_tool import GraphTool, answers_below
 from remit.tools.code._report import (
     LEGEND,
     Limit,
@@ -53,7 +53,7 @@ class CodeRefs(GraphTool):
 
 
 def _refs(params: CodeRefsParams, ctx: ToolContext) -> Outcome:
-    answers = ctx.code.answers(params.path or ".")
+    answers = answers_below(params.path, ctx)
     nodes = answers.named(params.symbol)
     backwards = params.direction == "callers"
     found = shown(answers, answers.callers(nodes) if backwards else answers.callees(nodes), params.limit)

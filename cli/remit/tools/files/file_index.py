@@ -29,6 +29,8 @@ MAX_PATH_BYTES = 4096
 _FRAME_BYTES = 1 * KIB
 """Room for the remarks below the lines."""
 
+_MINIFIED = "minified: many definitions share a line, and only the first of them are told; file_grep finds names"
+
 
 class FileIndexParams(msgspec.Struct, forbid_unknown_fields=True):
     path: Annotated[
@@ -47,8 +49,8 @@ class FileIndex(Tool):
     bundle = "file_index"
     notes = """\
 Files up to 2 MiB of UTF-8 text; other encodings (invalid_encoding) and binary content (binary_content) are
-refused. The entries of a directory come directories first, at most 1,000. At most 50 KiB are shown; what is
-left out is told."""
+refused. Of minified source the first definitions are told. The entries of a directory come directories first,
+at most 1,000. At most 50 KiB are shown; what is left out is told."""
     effects = frozenset({Effect.READ})
     bounds = Bounds(output_bytes=MAX_OUTPUT_BYTES)
     repeatable = True
@@ -88,7 +90,11 @@ def _source(path: str, ctx: ToolContext) -> Outcome:
     found = shown(outline, MAX_OUTPUT_BYTES - _FRAME_BYTES)
     total = len(text.split("\n"))
     notes = [f"{total} lines; the outline goes on, and is cut here"] if found.truncated else []
-    if outline.cut:
+    if outline.minified:
+        notes.append(
+            "minified: many definitions share a line, and only the first of them are told; file_grep finds names"
+        )
+    elif outline.cut:
         notes.append("the file holds more than the outline takes in")
     if outline.recovered:
         notes.append("parts of the file do not fit its language and are left out")
@@ -100,6 +106,7 @@ def _source(path: str, ctx: ToolContext) -> Outcome:
         "totalLines": total,
         "recovered": outline.recovered,
         "cut": outline.cut,
+        "minified": outline.minified,
         "truncated": found.truncated,
     }
     return _told(found, notes, data)
