@@ -311,3 +311,48 @@ def test_memory_stays_flat_over_many_messages(home: Home) -> None:
                 peaks.append(int(status.stdout))
         assert session.end() == 0
     assert peaks[-1] - peaks[0] < 4_000, f"kilobytes after each {step} messages: {peaks}"
+
+
+def asks(text: str) -> dict[str, Any]:
+    options = [{"label": "red", "description": "warm"}, {"label": "blue"}]
+    entry = {"question": text, "header": "Colour", "options": options}
+    return {"calls": [{"tool": "question", "arguments": {"questions": [entry]}}]}
+
+
+def test_the_client_answers_questions_of_the_model(home: Home) -> None:
+    with driven(home, "-m", home.script(asks("Which?"), asks("And now?"), DONE), "--tools", "question") as session:
+        session.say("ask me")
+        request = session.until(asked)
+        entry = request["request"]["input"]["questions"][0]
+        assert (request["request"]["tool_name"], entry["question"]) == ("question", "Which?")
+        assert entry["options"] == [{"label": "red", "description": "warm"}, {"label": "blue", "description": ""}]
+        given = {**request["request"]["input"], "answers": {"Which?": "blue"}}
+        session.reply(request, behavior="allow", updatedInput=given)
+        assert tool_result(session)["content"] == "Colour: blue"
+        session.reply(session.until(asked), behavior="deny", message="ask somebody else")
+        assert "ask somebody else" in tool_result(session)["content"]
+        assert session.end() == 0
+
+
+def test_prepared_answers_come_before_the_client(home: Home) -> None:
+    home.write("a.toml", 'version = 1\n[[answer]]\nquestion = "Which?"\nchoose = ["red"]\n')
+    script = home.script(asks("Which?"), asks("And now?"), DONE)
+    with driven(home, "-m", script, "--tools", "question", "-a", "a.toml") as session:
+        session.say("ask me")
+        assert tool_result(session)["content"] == "Colour: red"
+        request = session.until(asked)
+        assert request["request"]["input"]["questions"][0]["question"] == "And now?"
+        session.reply(request, behavior="allow", updatedInput={"answers": {"And now?": "blue"}})
+        assert tool_result(session)["content"] == "Colour: blue"
+        assert session.end() == 0
+
+
+def test_rules_that_come_with_an_answer_of_the_client(home: Home) -> None:
+    rule = {"type": "addRules", "behavior": "allow", "rules": [{"toolName": "file_write"}], "destination": "session"}
+    more = {"calls": [{"tool": "file_write", "arguments": {"filePath": "b.txt", "content": "B"}}]}
+    with driven(home, "-m", home.script(WRITE, more, DONE), "--tools", "file_write=ask") as session:
+        session.say("write")
+        session.reply(session.until(asked), behavior="allow", updatedPermissions=[rule])
+        assert session.until("result")["result"] == "Done."
+        assert session.end() == 0
+    assert (home.work / "b.txt").read_text() == "B"

@@ -373,7 +373,9 @@ def test_a_tool_that_is_disallowed_is_not_there(home: Home) -> None:
 def test_servers_that_are_not_connected_to_are_shown_as_failed(home: Home) -> None:
     config = json.dumps({"mcpServers": {"far": {"type": "http", "url": "http://127.0.0.1:1"}}})
     ran = run(home, *STREAM, "--model", home.script(DONE), "--mcp-config", config, "go")
-    assert ran.events[0]["mcp_servers"] == [{"name": "far", "status": "failed", "source": "config"}]
+    why = "only servers of the client are served, not those of type http"
+    assert ran.events[0]["mcp_servers"] == [{"name": "far", "status": "failed", "source": "config", "error": why}]
+    assert ran.stderr == f"remit-sdk: MCP server far: {why}\n"
 
 
 def test_another_model_on_the_way(home: Home) -> None:

@@ -201,3 +201,22 @@ def test_prompt_and_tools_show_what_the_model_gets(home: Home) -> None:
     assert [name for name, state in states.items() if state == "on"] == sorted(offered(request), key=list(states).index)
     assert states["file_index"] == states["tool_output"] == "lazy"
     assert "small" in listed["file_index"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "name", "hint"),
+    [
+        ("--tools", "Bash", "Bash is `shell` here"),
+        ("--allowed-tools", "Read", "Read is `file_read` here, or read_file, view_image, analyze_csv"),
+        ("--disallowed-tools", "Task", "Task is `task` here"),
+        (
+            "--allowed-tools",
+            "Bash(git log:*)",
+            "Bash is `shell` here; what it may do is a rule, as in --allow 'Bash(git log:*)'",
+        ),
+    ],
+)
+def test_a_name_of_another_program_is_told_as_ours(home: Home, flag: str, name: str, hint: str) -> None:
+    ran = home.run("run", "go", "-m", home.script({"text": "x"}), flag, name)
+    assert ran.code == 2
+    assert f"unknown tool '{name}'" in ran.stderr and hint in ran.stderr

@@ -65,7 +65,7 @@ def test_what_is_asked_arrives_whole() -> None:
     described = {"question": "A?", "header": "A", "options": [{"label": "x", "description": "why"}]}
     call(person, {**described, "multiSelect": True}, {**described, "multiple": True}, described)
     assert [each.multiple for each in person.asked] == [True, True, False]
-    assert person.asked[0] == Asked("A?", "A", ("x",), multiple=True)
+    assert person.asked[0] == Asked("A?", "A", ("x",), multiple=True, notes=("why",))
 
 
 def test_a_question_that_nobody_answers_is_an_error_at_once() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+import shlex
+from collections.abc import Container, Mapping
 from typing import Any
 
 import msgspec
@@ -76,6 +77,17 @@ def _ours() -> dict[str, tuple[str, ...]]:
 
 FOREIGN_NAMES: dict[str, tuple[str, ...]] = _ours()
 """By each name of theirs the tools of ours that do the same, the nearest first, as far as they are there."""
+
+
+def named_here(name: str, tools: Container[str]) -> str:
+    """What to write in place of a name of theirs, with or without a specifier in parentheses; "" for any other."""
+    theirs, specified, _ = name.partition("(")
+    ours = [tool for tool in FOREIGN_NAMES.get(theirs, ()) if tool in tools]
+    if not ours:
+        return ""
+    first, *others = ours
+    told = f"{theirs} is `{first}` here" + (f", or {', '.join(others)}" if others else "")
+    return f"{told}; what it may do is a rule, as in --allow {shlex.quote(name)}" if specified else told
 
 
 def their_name(tool: str) -> str:

@@ -564,12 +564,13 @@ class MachineSurvey(Protocol):
 
 class Question(msgspec.Struct, frozen=True):
     """What the model asks a person. header: a name for it. options: their labels. multiple: whether several may be
-    chosen."""
+    chosen. notes: by option, what follows from choosing it."""
 
     text: str
     header: str
     options: tuple[str, ...] = ()
     multiple: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -135,13 +135,15 @@ class Pruned(msgspec.Struct, frozen=True, tag="pruned"):
 
 class RulesChanged(msgspec.Struct, frozen=True, tag="rules_changed"):
     """Another rule set for the calls after it. number: counts them, that of the first record is 1. mode: a permission
-    mode. allow, deny: all further rules of the session, as flags are written. who: changed it, `client` or `flag`."""
+    mode. allow, deny, ask: all further rules of the session, as flags are written. who: changed it, `client` or
+    `flag`."""
 
     number: int
     mode: str
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     who: str = "client"
+    ask: tuple[str, ...] = ()
 
 
 class CallChecked(msgspec.Struct, frozen=True, tag="call_checked"):

@@ -210,6 +210,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     they were given in. python_worker, sandbox, and what begins with shell_ or task_: as in the settings.
     output_filter: whether the model reads what commands printed without what it does not need. mode: the permission
     mode that it starts in. hooks: heard in this order.
+    ask: as `deny`, and asks.
     system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours."""
 
     name: str = "run"
@@ -228,6 +229,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[PolicySource, ...] = ()
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
     approvals: Source | None = None
     stdin: Literal["none", "read", "skipped", "ignored"] = "none"
     fetch_allowed_ports: tuple[int, ...] = (80, 443)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.config.resolve import RunFlags
     from remit.config.settings import Settings
     from remit.store.rundir import RunEntry
-    from remit.wiring import Listeners, ReadyRun
+    from remit.wiring import Listeners, Ports, ReadyRun
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -215,6 +215,14 @@ def _start(
     leave(drive(make(heard), watch, settings.client_seconds if flags.driven else None))
 
 
+def _ports(begun: _Begun) -> Ports:
+    from remit.engine.client_questions import Person
+    from remit.wiring import Ports
+
+    driven = begun.flags.driven
+    return Ports(begun.environ, client=driven, person=Person() if driven else None)
+
+
 def _new(begun: _Begun) -> Callable[[Listeners], ReadyRun]:
     """A new session."""
     from remit import wiring
@@ -229,7 +237,7 @@ def _new(begun: _Begun) -> Callable[[Listeners], ReadyRun]:
     spec = build_spec(flags, settings, tool_effects(), stdin_reader(), here, fit_picture)
     spec = wiring.with_memory(with_command(spec, flags, here), settings)
     spec = spec if flags.no_instructions else wiring.with_instructions(spec, settings)
-    ports = wiring.Ports(begun.environ, client=flags.driven)
+    ports = _ports(begun)
     return lambda heard: wiring.start(spec, settings, begun.out, heard, ports, record=begun.record, fresh=fresh)
 
 
@@ -246,7 +254,7 @@ def _taken_up(begun: _Begun, entry: RunEntry) -> Callable[[Listeners], ReadyRun]
     flags, settings, here = begun.flags, begun.settings, begun.here
     fresh = wiring.Fresh(begun.session.hold_id(settings.state_dir), begun.session.ephemeral)
     change = noted(lambda old: continued_spec(old, flags, settings, tool_effects(), here))
-    ports = wiring.Ports(begun.environ, client=flags.driven)
+    ports = _ports(begun)
     mode, clear = flags.mode or "", begun.session.clear
     if begun.session.implement is not None:
         return lambda heard: wiring.implement(

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from remit.base.claude_names import FOREIGN_NAMES, NAMED, ClaudeNames
+from remit.base.claude_names import ClaudeNames
 from remit.base.errors import SIGINT_EXIT, RemitError, Stopped, exit_code
 from remit.commands.output import write_stderr
 from remit.commands.sdk_flags import BadFlagError, SdkFlags, help_text, parse_flags
+from remit.commands.sdk_rules import STDIO, RefusedError, Rules, read_rules, servers, there, ticks, unconnected
 
 if TYPE_CHECKING:
     from remit.base.spec import RunSpec
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 STDIN, STDOUT = 0, 1
 MAX_STDIN_BYTES = 32 << 20
-STDIO = "stdio"
-"""The permission prompt tool that stands for the client itself."""
-
 MODELS = {
     "sonnet": "anthropic/claude-sonnet-4-5",
     "opus": "anthropic/claude-opus-4-5",
@@ -36,12 +34,7 @@ MODELS = {
 }
 """Short names of models."""
 
-_READING = frozenset({"none", "state", "read"})
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-class RefusedError(Exception):
-    """The session cannot begin; the text is what stderr says."""
 
 
 def run_sdk(argv: Sequence[str]) -> int:
@@ -87,7 +80,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
         states=environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1",
         asks=flags.permission_tool is not None,
         mode=plan.mode,
-        unsupported=tuple(name for name, kind in _servers(flags).items() if kind != "sdk"),
+        unsupported=unconnected(flags),
     )
     names = ClaudeNames(cwd)
     stream = ClaudeStream(StdoutWriter(STDOUT, watch.on_stall), looks, names, lambda: str(uuid.uuid4()))
@@ -117,7 +110,8 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
 def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: str) -> Plan:
     from remit.wiring.sdk import Plan
 
-    mode = _mode(flags, environ)
+    rules = read_rules(flags)
+    mode = _mode(flags, rules, environ)
     schema = _schema(flags.json_schema)
     if flags.permission_tool not in (None, STDIO):
         raise RefusedError(
@@ -130,12 +124,11 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
         raise RefusedError(f"Error: {given} is not supported")
     for folder in flags.add_dir:
         write_stderr(f"remit-sdk: --add-dir {folder} has no effect: tools work in the working directory alone\n")
-    rules = _rules(flags)
     systems = (
         _words(flags.system_prompt, flags.system_prompt_file, "--system-prompt-file"),
         _words(flags.append_system_prompt, flags.append_system_prompt_file, "--append-system-prompt-file"),
     )
-    servers = tuple(name for name, kind in _servers(flags).items() if kind == "sdk")
+    hosted = tuple(name for name, kind in servers(flags).items() if kind == "sdk")
     place = _place(flags, settings, cwd)
     prompt = None if flags.input_format == "stream-json" else _prompt(flags)
 
@@ -149,7 +142,8 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
         make_spec=make_spec,
         place=place,
         prompt=prompt,
-        servers=servers,
+        servers=hosted,
+        left_out=rules.leaves_out,
         asks=flags.permission_tool is not None,
         may_bypass=flags.may_bypass or mode == "bypassPermissions",
         partial=flags.partial,
@@ -159,8 +153,8 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
     )
 
 
-def _mode(flags: SdkFlags, environ: Mapping[str, str]) -> str:
-    mode = flags.permission_mode or ("bypassPermissions" if flags.bypass else "default")
+def _mode(flags: SdkFlags, rules: Rules, environ: Mapping[str, str]) -> str:
+    mode = flags.permission_mode or ("bypassPermissions" if flags.bypass else rules.mode)
     if mode == "bypassPermissions" and os.geteuid() == 0 and environ.get("IS_SANDBOX") != "1":
         raise RefusedError(
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
@@ -194,36 +188,6 @@ def _words(text: str | None, path: str | None, flag: str) -> str:
         raise RefusedError(f"Error: {flag}: {path} cannot be read: {problem}") from None
 
 
-def _servers(flags: SdkFlags) -> dict[str, str]:
-    """Configured MCP servers and their types."""
-    found: dict[str, str] = {}
-    for given in flags.mcp_config:
-        config = _json(given, "Error: Invalid MCP configuration:\nMCP config")
-        servers = config.get("mcpServers", config)
-        if not isinstance(servers, dict) or not all(isinstance(each, dict) for each in servers.values()):
-            raise RefusedError("Error: Invalid MCP configuration:\nmcpServers: expected an object of servers")
-        found |= {str(name): str(server.get("type") or "stdio") for name, server in servers.items()}
-    return found
-
-
-def _json(given: str, what: str) -> dict[str, Any]:
-    """An object that is given as it is, or as a file."""
-    text = given
-    if not given.lstrip().startswith("{"):
-        try:
-            with open(given, encoding="utf-8") as file:
-                text = file.read()
-        except (OSError, ValueError):
-            raise RefusedError(f"{what} file not found: {given}") from None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise RefusedError(f"{what} is not valid JSON: {problem}") from None
-    if not isinstance(value, dict):
-        raise RefusedError(f"{what} is not a JSON object")
-    return value
-
-
 def _prompt(flags: SdkFlags) -> str:
     said = " ".join(flags.prompts)
     piped = "" if os.isatty(STDIN) else _stdin()
@@ -238,81 +202,6 @@ def _stdin() -> str:
     from remit.commands.stdin import read_stdin
 
     return read_stdin(required=False, ignored=False, first_byte_seconds=3.0).data.decode("utf-8", "replace")
-
-
-# -- rules and tools ---------------------------------------------------------------------------
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """allow, deny: as `--allow` and `--deny` take them. gone: names of tools that are not there at all. servers: of
-    the client, all of whose tools are allowed."""
-
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    gone: frozenset[str] = frozenset()
-    servers: frozenset[str] = frozenset()
-
-
-def _rules(flags: SdkFlags) -> Rules:
-    allowed, disallowed = list(flags.allowed), list(flags.disallowed)
-    denied: list[str] = []
-    if flags.settings is not None:
-        permissions = _json(flags.settings, "Error: Settings").get("permissions")
-        if isinstance(permissions, dict):
-            allowed += [str(each) for each in permissions.get("allow") or ()]
-            denied += [str(each) for each in permissions.get("deny") or ()]
-    gone = frozenset(name for name in disallowed if "(" not in name)
-    denied += [name for name in disallowed if "(" in name]
-    servers = frozenset(name[5:] for name in allowed if name.startswith("mcp__") and "__" not in name[5:])
-    return Rules(tuple(_known(allowed)), tuple(_known(denied)), gone, servers)
-
-
-def _known(names: Sequence[str]) -> list[str]:
-    """Those that name a tool there is; clients list many that are not, which is told and no error."""
-    from remit.tools.registry import tool_effects
-
-    effects = tool_effects()
-    kept = []
-    for name in names:
-        tool = name.partition("(")[0]
-        if tool.startswith("mcp__"):
-            if "__" in tool[5:]:
-                kept.append(name)
-        elif tool in effects or any(ours in effects for ours in FOREIGN_NAMES.get(tool, ())):
-            kept.append(name)
-        else:
-            write_stderr(f"remit-sdk: there is no tool {tool}; `{name}` is passed over\n")
-    return kept
-
-
-def _offered(flags: SdkFlags) -> list[str]:
-    """The tools of ours that are offered: by default the nearest to each of theirs."""
-    from remit.tools.registry import tool_effects
-
-    effects = set(tool_effects())
-    nearest = {named.theirs: named.ours for named in reversed(NAMED) if named.ours in effects and named.theirs != "LS"}
-    default = [tool for tool in dict.fromkeys(named.ours for named in NAMED) if tool in nearest.values()]
-    if flags.tools is None or "default" in flags.tools:
-        return [tool for tool in default if tool != "question" or flags.permission_tool]
-    wanted: list[str] = []
-    for name in flags.tools:
-        there = [ours for ours in FOREIGN_NAMES.get(name, (name,)) if ours in effects]
-        if not there:
-            write_stderr(f"remit-sdk: there is no tool {name}\n")
-        wanted += there[:1]
-    return list(dict.fromkeys(wanted))
-
-
-def _ticks(flags: SdkFlags, gone: frozenset[str]) -> tuple[str, ...]:
-    from remit.tools.registry import tool_effects
-
-    effects = tool_effects()
-    absent = {ours for name in gone for ours in FOREIGN_NAMES.get(name, (name,))}
-    tools = [tool for tool in _offered(flags) if tool not in absent]
-    reading = {tool for tool in tools if {effect.value for effect in effects[tool]} <= _READING}
-    # The question is put to the client along with the permission, which a person gives by answering.
-    auto = reading - {"question"}
-    return tuple(f"{tool}={'auto' if tool in auto else 'ask'}" for tool in tools)
 
 
 # -- the spec ----------------------------------------------------------------------------------
@@ -335,17 +224,14 @@ def _spec(
     from remit.tools.registry import tool_effects
 
     named = [tool.name for tool in tools]
-    theirs = [name for name in named if name.split("__", 2)[1] in rules.servers]
-    allow = [name for name in rules.allow if not name.startswith("mcp__") or name in named]
-    deny = [name for name in rules.deny if not name.startswith("mcp__") or name in named]
     limits = {"turns": flags.max_turns} if flags.max_turns and float(flags.max_turns) else {}
     limits |= {"usd": flags.max_usd} if flags.max_usd else {}
     run_flags = RunFlags(
-        tools=_ticks(flags, rules.gone),
+        tools=ticks(flags, rules.gone),
         model=_model(wanted.model or flags.model or environ.get("ANTHROPIC_MODEL"), cwd),
         fallback_models=tuple(filter(None, (_model(flags.fallback_model, cwd),))),
-        allow=(*allow, *theirs),
-        deny=tuple(deny),
+        allow=there(rules.allow, named),
+        deny=there(rules.deny, named),
         limits=limits,
         workspace=cwd,
         driven=True,
@@ -356,6 +242,7 @@ def _spec(
     return msgspec.structs.replace(
         spec,
         name="sdk",
+        ask=there(rules.ask, named),
         system_base=wanted.system or systems[0],
         system="\n\n".join(filter(None, (systems[1], wanted.append))),
         mode=wanted.mode or mode,

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from remit.base.calls import Decide
+from remit.base.claude_names import named_here
 from remit.base.errors import Fault, Faults
 from remit.base.limits import Limits
 from remit.base.messages import Effort
@@ -422,6 +423,8 @@ def _json_of(text: str, path: str) -> Any:
 
 def valid_tools(name: str, tool_effects: ToolEffects) -> str:
     """What to write in place of a tool's name that there is not."""
+    if here := named_here(name, tool_effects):
+        return here
     near = did_you_mean(name, tool_effects)
     names = f"tools: {', '.join(sorted(tool_effects)) or 'none'}"
     return f"{near} {names}" if near else names

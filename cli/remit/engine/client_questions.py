@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
-from remit.base.ports import Question, Reply
+from remit.base.ports import Question, Questions, Reply
 from remit.engine.client import Client, NoAnswer
 
 TOOL = "question"
 CLIENT = "the client"
+
+
+class Person:
+    """base.ports.Questions of a person who comes in once the run is there."""
+
+    def __init__(self) -> None:
+        self._who: Questions | None = None
+
+    def come(self, who: Questions) -> None:
+        self._who = who
+
+    async def ask(self, question: Question) -> Reply:
+        return Reply(why_not="nobody is there to answer it") if self._who is None else await self._who.ask(question)
+
+
+class FirstOf:
+    """base.ports.Questions of one, and of another where that one has no answer."""
+
+    def __init__(self, first: Questions, then: Questions) -> None:
+        self._both = (first, then)
+
+    async def ask(self, question: Question) -> Reply:
+        first, then = self._both
+        reply = await first.ask(question)
+        return reply if reply.answer else await then.ask(question)
 
 
 class ClientQuestions:
@@ -45,7 +71,10 @@ class ClientQuestions:
         entry = {
             "question": question.text,
             "header": question.header,
-            "options": [{"label": label, "description": ""} for label in question.options],
+            "options": [
+                {"label": label, "description": note}
+                for label, note in zip_longest(question.options, question.notes, fillvalue="")
+            ],
             "multiSelect": question.multiple,
         }
         named = self._client.names.tool(TOOL)

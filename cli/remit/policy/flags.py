@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from remit.base.calls import RuleRef
+from remit.base.calls import Decide, RuleRef
 from remit.base.claude_names import FOREIGN_NAMES
 from remit.base.errors import Fault
 from remit.base.resources import Effect
@@ -14,15 +14,26 @@ from remit.base.text import shorten
 from remit.policy.patterns import BadPattern, Place
 from remit.policy.rules import SELECTORS, Rule, Selector, Shape, known_tool, make_selector, never_speaks, tool_hint
 
-Option = Literal["--allow", "--deny"]
+Option = Literal["--allow", "--deny", "--ask"]
+"""The last one is no flag: a client says the like."""
 
 _SELECTED = re.compile(rf"({'|'.join(SELECTORS)})=(.*)", re.DOTALL)
 _FOREIGN = re.compile(r"([A-Za-z]+)(?:\((.*)\))?", re.DOTALL)
+
+SERVER_TOOL = "mcp__"
+"""Begins the names of tools of MCP servers."""
 
 EVERY_TOOL = "*"
 """Stands for every tool in front of a selector, or alone."""
 
 _GRAMMAR = "write TOOL, TOOL:COMMAND or TOOL:SELECTOR=PATTERN with one of " + ", ".join(SELECTORS)
+
+
+_SAYS: dict[Option, tuple[Decide, str]] = {
+    "--allow": ("auto", "allowed on the command line"),
+    "--deny": ("deny", "denied on the command line"),
+    "--ask": ("ask", "the client wants to be asked"),
+}
 
 
 class _BadFlagError(Exception):
@@ -49,10 +60,9 @@ def compile_flags(
 def _compile(
     option: Option, text: str, where: str, tool_effects: Mapping[str, frozenset[Effect]], place: Place
 ) -> Rule:
-    decide: Literal["auto", "deny"] = "auto" if option == "--allow" else "deny"
+    decide, why = _SAYS[option]
     names, key, pattern = _parse(text, tool_effects)
-    verb = "allowed" if decide == "auto" else "denied"
-    ref = RuleRef("flag", where, f"{verb} on the command line")
+    ref = RuleRef("flag", where, why)
     if not key:
         # As with a tick: what lies outside of the workspace has to be named.
         return Rule(decide, ref, tools=names, selector=Shape(inside=True) if decide == "auto" else None)
@@ -75,6 +85,8 @@ def _parse(text: str, tool_effects: Mapping[str, frozenset[Effect]]) -> tuple[fr
         return None, *_selected(tool, rest, tool_effects, given=bool(colon))
     if known_tool(tool, tool_effects):
         return frozenset({tool}), *_selected(tool, rest, tool_effects, given=bool(colon))
+    if tool.startswith(SERVER_TOOL):
+        return _of_server(tool, tool_effects), *_selected(tool, rest, tool_effects, given=bool(colon))
     match = _FOREIGN.fullmatch(text)
     if match is None or match[1] not in FOREIGN_NAMES:
         raise _BadFlagError(f"unknown tool {shorten(tool)}", tool_hint(tool, tool_effects))
@@ -82,6 +94,23 @@ def _parse(text: str, tool_effects: Mapping[str, frozenset[Effect]]) -> tuple[fr
     if not names:
         raise _BadFlagError(f"no tool here does what {match[1]} does", tool_hint(match[1], tool_effects))
     return names, *_foreign(match[1], match[2])
+
+
+def _of_server(name: str, tools: Iterable[str]) -> frozenset[str]:
+    """The tools of MCP servers that a name stands for."""
+    found = frozenset(tool for tool in tools if server_tool_fits(name, tool))
+    if not found:
+        raise _BadFlagError(f"no MCP server offers {shorten(name)}", "it is named mcp__SERVER__TOOL, the tool may be *")
+    return found
+
+
+def server_tool_fits(name: str, tool: str) -> bool:
+    """Whether a name stands for this tool of an MCP server: its own, with `*` for any letters, or `mcp__SERVER` for
+    all that the server offers."""
+    pattern = name if "__" in name.removeprefix(SERVER_TOOL) else f"{name}__*"
+    return (
+        tool.startswith(SERVER_TOOL) and re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), tool) is not None
+    )
 
 
 def _selected(tool: str, rest: str, tool_effects: Mapping[str, frozenset[Effect]], *, given: bool) -> tuple[str, str]:

@@ -51,8 +51,9 @@ def load_policy(
     # Of two flags about one call the denying one speaks, wherever it stands on the command line.
     denied, bad_denied = compile_flags("--deny", spec.deny, tool_effects, place)
     allowed, bad_allowed = compile_flags("--allow", spec.allow, tool_effects, place)
-    faults += bad_denied + bad_allowed
-    layers.append(Layer("flag", tuple(denied + allowed)))
+    asked, bad_asked = compile_flags("--ask", spec.ask, tool_effects, place)
+    faults += bad_denied + bad_asked + bad_allowed
+    layers.append(Layer("flag", tuple(denied + asked + allowed)))
     layers += _files(spec.policies, "policy", tool_effects, place, faults)
     layers.append(Layer("task", tuple(_task_rules(spec, tool_effects, faults))))
     layers.append(Layer("default", default_rules()))

@@ -61,21 +61,24 @@ def in_mode(
     *,
     allow: Sequence[str] = (),
     deny: Sequence[str] = (),
+    ask: Sequence[str] = (),
 ) -> RuleSet:
     """The rules of a session as they stand in a mode: another rule set.
 
-    rules: in any mode. allow, deny: further ones of the same standing as flags, written as these are.
+    rules: in any mode. allow, deny, ask: further ones of the same standing as flags, written as these are.
     Raises Faults for one that cannot be read."""
     layers = [layer for layer in rules.layers if layer.source not in ("mode", "plan")]
     chosen = MODES[mode]
     denied, bad_denied = compile_flags("--deny", deny, tool_effects, rules.place)
     allowed, bad_allowed = compile_flags("--allow", allow, tool_effects, rules.place)
-    if bad_denied or bad_allowed:
-        raise Faults([*bad_denied, *bad_allowed])
+    asked, bad_asked = compile_flags("--ask", ask, tool_effects, rules.place)
+    if bad_denied or bad_allowed or bad_asked:
+        raise Faults([*bad_denied, *bad_allowed, *bad_asked])
+    given = [rule for layer in layers if layer.source == "flag" for rule in layer.rules]
     added = [
-        # Denials of flags come first: of the sources of one rank the first that speaks counts.
-        Layer("flag", tuple(denied)),
-        *(layer for layer in layers if layer.source == "flag"),
+        # Of the sources of one rank the first that speaks counts: denials, then what asks, then what allows.
+        Layer("flag", (*denied, *(rule for rule in given if rule.decide == "deny"))),
+        Layer("flag", (*asked, *(rule for rule in given if rule.decide != "deny"))),
         Layer("flag", tuple(allowed)),
         Layer(chosen.source, _rules_of(chosen, rules, tool_effects)),
     ]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 
 from remit.base.calls import Decide, RuleRef
+from remit.base.claude_names import named_here
 from remit.base.errors import Fault
 from remit.base.resources import Effect, Resource, ResourceKind
 from remit.base.text import shorten
@@ -600,6 +601,8 @@ def tool_hint(name: str, known: Container[str]) -> str:
     """What to write in place of an unknown tool's name."""
     if name == "*":
         return "leave `tools` out for every tool"
+    if here := named_here(name, known):
+        return here
     names = sorted(known) if isinstance(known, Iterable) else []
     near = did_you_mean(name, names)
     return near or (f"the tools are: {', '.join(names)}" if names else "")

@@ -47,7 +47,7 @@ Line = dict[str, Any]
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """How the stream is wanted. verbose: with `json`, all lines as one array. partial: answers as they come. states:
     the client reads the session's states. asks: it answers permission requests. replay: it wants its messages back.
-    mode: the permission mode at the start. unsupported: servers that are configured and not connected to."""
+    mode: the permission mode at the start. unsupported: servers that are configured and not connected to, and why."""
 
     format: Literal["text", "json", "stream-json"] = "text"
     verbose: bool = False
@@ -56,7 +56,7 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     asks: bool = False
     replay: bool = False
     mode: str = "default"
-    unsupported: tuple[str, ...] = ()
+    unsupported: Mapping[str, str] = {}
 
 
 class ClaudeStream:
@@ -71,7 +71,8 @@ class ClaudeStream:
         self.mode = looks.mode
         self.failed = False
         self.servers: list[dict[str, str]] = [
-            {"name": name, "status": "failed", "source": "config"} for name in looks.unsupported
+            {"name": name, "status": "failed", "source": "config", "error": why}
+            for name, why in looks.unsupported.items()
         ]
         self._cwd = ""
         self._session_id = ""

@@ -11,6 +11,7 @@ from remit.base.errors import exit_code
 from remit.base.events import Notice, Result
 from remit.base.records import UserSaid
 from remit.engine.client import Client, Control
+from remit.engine.client_questions import ClientQuestions, Person
 from remit.engine.inbox import Inbox
 from remit.engine.job_desk import controls
 from remit.engine.jobs import Jobs
@@ -18,6 +19,7 @@ from remit.engine.run import Run
 from remit.engine.session import Session
 from remit.stream.inbound import Asked, Line, LineReader, Replied, Said, Unreadable, Withdrawn
 from remit.wiring.implement import controls as implement_controls
+from remit.wiring.permissions import Permissions
 from remit.wiring.ready import ReadyRun
 
 
@@ -41,6 +43,14 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
     serve_jobs(ready, client)
     client.also_serve(manner.controls(client))
     ready.dispatch.client = client
+    client.on_permissions = Permissions(
+        ready.ruling,
+        may_bypass=True,
+        told=lambda text: client.tell(Notice(kind="permissions", text=text)),
+        on_mode=lambda _: None,
+    ).update
+    if isinstance(ready.person, Person):
+        ready.person.come(ClientQuestions(client))
     if ready.said is not None:
         inbox.put(ready.said)
 

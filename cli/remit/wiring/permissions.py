@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from remit.base.errors import RemitError
 from remit.engine.client import ControlFault
 from remit.policy.modes import ModeName
-from remit.wiring.ruling import Ruling
+from remit.wiring.ruling import Behavior, Ruling
 
 MODES: tuple[str, ...] = get_args(ModeName)
+BEHAVIORS: tuple[str, ...] = get_args(Behavior)
+
+SESSION = "session"
+DESTINATIONS = (SESSION, "localSettings", "projectSettings", "userSettings")
 
 
 class Permissions:
@@ -46,16 +51,41 @@ class Permissions:
                 self._told(f"a permission update is passed over: {problem}")
 
     def _update(self, update: Mapping[str, Any]) -> None:
-        kind, behavior = update.get("type"), update.get("behavior")
-        if kind == "setMode":
-            self.set_mode(update.get("mode"))
-        elif kind == "addRules" and behavior in ("allow", "deny"):
-            rules = tuple(_rule(each) for each in update.get("rules") or ())
-            self._ruling.change(allow=rules if behavior == "allow" else (), deny=rules if behavior == "deny" else ())
-        else:
-            raise ControlFault(f"{kind} {behavior or ''}".strip() + " is not done here")
-        if update.get("destination") not in (None, "session"):
-            self._told(f"it holds for this session only: no file is written for {update.get('destination')}")
+        kind, place = str(update.get("type")), update.get("destination") or SESSION
+        if place not in DESTINATIONS:
+            raise ControlFault(f"{kind}: there is no destination {place!r}; there are {', '.join(DESTINATIONS)}")
+        if kind in ("replaceRules", "removeRules") and place != SESSION:
+            # Those who keep rules elsewhere are people, in files that nothing here writes.
+            raise ControlFault(f"{kind}: the rules of {place} are not this session's to change; remove them by hand")
+        match kind:
+            case "setMode":
+                self.set_mode(update.get("mode"))
+            case "addRules" | "replaceRules" | "removeRules":
+                self._change_rules(kind, update)
+            case _:
+                raise ControlFault(f"{kind} is not done here")
+        if place != SESSION:
+            self._told(f"{kind}: it holds for this session only: no file is written for {place}{_kept(update)}")
+
+    def _change_rules(self, kind: str, update: Mapping[str, Any]) -> None:
+        behavior, given = update.get("behavior"), update.get("rules")
+        if behavior not in BEHAVIORS or not isinstance(given, list):
+            raise ControlFault(f"{kind} needs rules, and a behavior of {', '.join(BEHAVIORS)}")
+        rules = [_rule(each) for each in given]
+        had = self._ruling.rules(behavior)
+        if kind == "addRules":
+            rules = [*had, *rules]
+        elif kind == "removeRules":
+            rules = [each for each in had if each not in rules]
+        self._ruling.rewrite(behavior, rules)
+
+
+def _kept(update: Mapping[str, Any]) -> str:
+    """How people keep what a client allows."""
+    flag = {"allow": "--allow", "deny": "--deny"}.get(str(update.get("behavior")))
+    if flag is None or update.get("type") != "addRules":
+        return ""
+    return "; to keep it start with " + " ".join(f"{flag} {shlex.quote(_rule(each))}" for each in update["rules"])
 
 
 def checked_mode(wanted: Any, *, may_bypass: bool) -> ModeName:

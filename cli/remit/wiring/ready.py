@@ -13,7 +13,7 @@ from remit import __version__
 from remit.base.calls import Call, RuleRef
 from remit.base.errors import RemitError, UsageFault
 from remit.base.events import Init, Notice, Result
-from remit.base.ports import Provider, World
+from remit.base.ports import Provider, Questions, World
 from remit.base.records import (
     JobStarted,
     PlanMoved,
@@ -29,6 +29,7 @@ from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
+from remit.engine.client_questions import FirstOf
 from remit.engine.dispatch import Dispatch
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
@@ -90,6 +91,8 @@ class ReadyRun(msgspec.Struct):
     """Agents and commands with a life of their own, where the run may have any."""
     said: UserSaid | None = None
     """The prompt to begin with, where it is not that of the spec."""
+    person: Questions | None = None
+    """Who answers questions of the model where nothing is prepared."""
 
     def leave_status(self, result: Result) -> None:
         """Let `run.json` say how the run ended, also where the journal could not take its last record."""
@@ -395,7 +398,7 @@ def _ready(
         sandbox=confined.sandbox,
         hosts=confined.hosts,
         result_bytes=room,
-        questions=ports.person or (parts.approvals.questions if parts.approvals is not None else None),
+        questions=_questions(parts.approvals, ports.person),
     )
     for journaled in ([*records, *then], *agents.values()):
         hands.outputs.rebuild(journaled)
@@ -479,7 +482,14 @@ def _ready(
     closers = [directory.close, journal.close, decisions.close, events.close, course.close]
     closers += [parts.leavings.close, parts.confined.close, hands.close]
     closers += [parts.root.close] if parts.root is not None else []
-    return ReadyRun(run, directory, closers, recorder, dispatch, ruling, asker, parts.guard, jobs)
+    return ReadyRun(run, directory, closers, recorder, dispatch, ruling, asker, parts.guard, jobs, person=ports.person)
+
+
+def _questions(approvals: Answers | None, person: Questions | None) -> Questions | None:
+    """Who answers the model: prepared answers come before a person."""
+    if approvals is None or person is None:
+        return person if approvals is None else approvals.questions
+    return FirstOf(approvals.questions, person)
 
 
 def _agents_journals(directory: RunDir, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:

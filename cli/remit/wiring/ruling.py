@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
 
 from remit.base.events import Init
 from remit.base.ports import Policy
@@ -13,6 +16,8 @@ from remit.engine.judging import Gate
 from remit.engine.recorder import Recorder
 from remit.policy.decide import RuleSet
 from remit.policy.modes import MODES, ModeName, in_mode, mode_named
+
+Behavior = Literal["allow", "deny", "ask"]
 
 
 class Ruling:
@@ -40,21 +45,30 @@ class Ruling:
     def mode(self) -> ModeName:
         return mode_named(self._recorder.state.mode)
 
-    def change(
-        self, mode: ModeName | None = None, *, allow: Sequence[str] = (), deny: Sequence[str] = (), who: str = "client"
-    ) -> None:
-        """A new, numbered, journaled rule set. mode None: as it is. allow, deny: further rules, as flags are written.
-        Raises Faults for one that cannot be read; then nothing has changed."""
-        last = self._recorder.state.rules or RulesChanged(1, self.mode)
-        changed = RulesChanged(
-            last.number + 1,
-            mode or self.mode,
-            tuple(dict.fromkeys((*last.allow, *allow))),
-            tuple(dict.fromkeys((*last.deny, *deny))),
-            who,
-        )
-        if (changed.mode, changed.allow, changed.deny) == (last.mode, last.allow, last.deny):
+    def change(self, mode: ModeName, who: str = "client") -> None:
+        """A new, numbered, journaled rule set, in another mode."""
+        self._become(msgspec.structs.replace(self._last, mode=mode, who=who))
+
+    def rules(self, behavior: Behavior) -> tuple[str, ...]:
+        """The further rules of the session that say so, as flags are written."""
+        found: tuple[str, ...] = getattr(self._last, behavior)
+        return found
+
+    def rewrite(self, behavior: Behavior, rules: Iterable[str]) -> None:
+        """Another rule set, in which these are all further rules that say so. Raises Faults for one that cannot be
+        read; then nothing has changed."""
+        told: dict[str, Any] = {behavior: tuple(dict.fromkeys(rules))}
+        self._become(msgspec.structs.replace(self._last, who="client", **told))
+
+    @property
+    def _last(self) -> RulesChanged:
+        return self._recorder.state.rules or RulesChanged(1, self.mode)
+
+    def _become(self, changed: RulesChanged) -> None:
+        last = self._last
+        if msgspec.structs.replace(changed, who=last.who) == last:
             return
+        changed = msgspec.structs.replace(changed, number=last.number + 1)
         self._set(changed)
         self._recorder.rule(changed)
 
@@ -72,11 +86,12 @@ class Ruling:
 
     def _hold(self) -> None:
         """What the state says holds: a session that is taken up goes on in its mode."""
-        self._set(self._recorder.state.rules or RulesChanged(1, self.mode))
+        self._set(self._last)
 
     def _set(self, changed: RulesChanged) -> None:
         mode = mode_named(changed.mode)
-        policy = in_mode(self._rules, mode, self._effects, allow=changed.allow, deny=changed.deny)
+        further = {"allow": changed.allow, "deny": changed.deny, "ask": changed.ask}
+        policy = in_mode(self._rules, mode, self._effects, **further)
         self._gate.policy, self._gate.asks = policy, MODES[mode].asks
         self._init.permissionMode = mode
         self._swapped(policy)

@@ -59,7 +59,8 @@ class Place(msgspec.Struct, frozen=True):
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The command line, made into what a session needs. make_spec: from what the client wants and the tools that it
-    offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client."""
+    offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client.
+    left_out: whether a tool of theirs is not offered."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -68,6 +69,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     prompt: str | None = None
     servers: tuple[str, ...] = ()
+    left_out: Callable[[str], bool] = lambda _: False
     asks: bool = False
     may_bypass: bool = False
     partial: bool = False
@@ -172,11 +174,11 @@ class SdkSession:
         plan = self._plan
         if plan.place.missing:
             raise RemitError(f"No conversation found with session ID: {plan.place.missing}", kind="no_session")
-        tools = [tool for server in self._servers.values() for tool in server.tools]
+        tools = self._ports_tools()
         ports = msgspec.structs.replace(
             self._ports,
             client=True,
-            tools=tuple(tools),
+            tools=tools,
             followers=(*self._ports.followers, self._follow),
             person=ClientQuestions(self._client) if plan.asks else None,
             original=self._stream.keep_original,
@@ -244,7 +246,8 @@ class SdkSession:
             ready.run.stop(self._stop)
 
     def _ports_tools(self) -> tuple[Tool, ...]:
-        return tuple(tool for server in self._servers.values() for tool in server.tools)
+        tools = (tool for server in self._servers.values() for tool in server.tools)
+        return tuple(tool for tool in tools if not self._plan.left_out(tool.name))
 
     def _told_permission(self, text: str) -> None:
         self._client.tell(Notice(kind="permissions", text=text))

@@ -77,7 +77,8 @@ class Question(Tool):
 
 def _asked(entry: QuestionEntry) -> Asked:
     labels = tuple(option.label for option in entry.options)
-    return Asked(entry.question, entry.header, labels, entry.multiSelect or entry.multiple)
+    notes = tuple(option.description for option in entry.options)
+    return Asked(entry.question, entry.header, labels, entry.multiSelect or entry.multiple, notes)
 
 
 def _line(entry: QuestionEntry, reply: Reply) -> str:

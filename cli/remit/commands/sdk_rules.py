@@ -1,0 +1,196 @@
+"""What the flags and settings of a client of Claude Code say of tools and permissions, in our words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remit.base.claude_names import FOREIGN_NAMES, NAMED
+from remit.commands.output import write_stderr
+from remit.commands.sdk_flags import MODES, SdkFlags
+
+STDIO = "stdio"
+"""The permission prompt tool that stands for the client itself."""
+
+_READING = frozenset({"none", "state", "read"})
+_SERVER_TOOL = "mcp__"
+_TAKEN = frozenset({"permissions"})
+_TAKEN_PERMISSIONS = frozenset({"allow", "deny", "ask", "defaultMode"})
+
+
+class RefusedError(Exception):
+    """The session cannot begin; the text is what stderr says."""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """allow, deny, ask: as `--allow` and `--deny` take them. gone: names of tools that are not there at all. mode: to
+    begin in, where no flag says so."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    gone: frozenset[str] = frozenset()
+    mode: str = "default"
+
+    def leaves_out(self, tool: str) -> bool:
+        """Whether a tool of an MCP server is not there at all."""
+        return bool(there([name for name in self.gone if name.startswith(_SERVER_TOOL)], [tool]))
+
+
+def read_rules(flags: SdkFlags) -> Rules:
+    """Raises RefusedError."""
+    given = _settings(flags)
+    told = _permissions(given)
+    disallowed = flags.disallowed
+    return Rules(
+        allow=_known([*flags.allowed, *told["allow"]]),
+        deny=_known([*(name for name in disallowed if "(" in name), *told["deny"]]),
+        ask=_known(told["ask"]),
+        gone=frozenset(name for name in disallowed if "(" not in name),
+        mode=_mode(given),
+    )
+
+
+def there(names: Iterable[str], tools: Sequence[str]) -> tuple[str, ...]:
+    """The names without those of tools of MCP servers that nobody offers. tools: what is offered."""
+    from remit.policy.flags import server_tool_fits
+
+    return tuple(
+        name
+        for name in names
+        if not name.startswith(_SERVER_TOOL) or any(server_tool_fits(name, tool) for tool in tools)
+    )
+
+
+def _known(names: Iterable[str]) -> tuple[str, ...]:
+    """Those that name a tool there is; clients list many that are not, which is told and no error."""
+    from remit.tools.registry import tool_effects
+
+    effects = tool_effects()
+    kept = []
+    for name in names:
+        tool = name.partition("(")[0]
+        served = tool.startswith(_SERVER_TOOL)
+        if served or tool in effects or any(ours in effects for ours in FOREIGN_NAMES.get(tool, ())):
+            kept.append(name)
+        else:
+            write_stderr(f"remit-sdk: there is no tool {tool}; `{name}` is passed over\n")
+    return tuple(kept)
+
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+def _settings(flags: SdkFlags) -> Mapping[str, Any]:
+    """`--settings`, whose keys without a meaning here are told."""
+    if flags.settings is None:
+        return {}
+    given = _json(flags.settings, "Error: Settings")
+    permissions = given.get("permissions")
+    inner = set(permissions) - _TAKEN_PERMISSIONS if isinstance(permissions, dict) else set()
+    over = [*sorted(set(given) - _TAKEN), *(f"permissions.{name}" for name in sorted(inner))]
+    if over:
+        write_stderr(f"remit-sdk: of --settings, {', '.join(over)} has no effect\n")
+    return given
+
+
+def _permissions(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    told = given.get("permissions")
+    lists = told if isinstance(told, dict) else {}
+    return {name: [str(each) for each in _list(lists.get(name), name)] for name in ("allow", "deny", "ask")}
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    if value is None or isinstance(value, list):
+        return value or []
+    # A refusal that cannot be read must not be taken for none.
+    raise RefusedError(f"Error: Settings: permissions.{name}: expected a list of rules")
+
+
+def _mode(given: Mapping[str, Any]) -> str:
+    permissions = given.get("permissions")
+    mode = permissions.get("defaultMode") if isinstance(permissions, dict) else None
+    if mode is None:
+        return "default"
+    if mode not in MODES:
+        raise RefusedError(f"Error: Settings: permissions.defaultMode: expected one of {', '.join(MODES)}")
+    return str(mode)
+
+
+# -- servers -----------------------------------------------------------------------------------
+
+
+def servers(flags: SdkFlags) -> dict[str, str]:
+    """Configured MCP servers and their types."""
+    found: dict[str, str] = {}
+    for given in flags.mcp_config:
+        config = _json(given, "Error: Invalid MCP configuration:\nMCP config")
+        servers = config.get("mcpServers", config)
+        if not isinstance(servers, dict) or not all(isinstance(each, dict) for each in servers.values()):
+            raise RefusedError("Error: Invalid MCP configuration:\nmcpServers: expected an object of servers")
+        found |= {str(name): str(server.get("type") or "stdio") for name, server in servers.items()}
+    return found
+
+
+def _json(given: str, what: str) -> dict[str, Any]:
+    """An object that is given as it is, or as a file."""
+    text = given
+    if not given.lstrip().startswith("{"):
+        try:
+            with open(given, encoding="utf-8") as file:
+                text = file.read()
+        except (OSError, ValueError):
+            raise RefusedError(f"{what} file not found: {given}") from None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise RefusedError(f"{what} is not valid JSON: {problem}") from None
+    if not isinstance(value, dict):
+        raise RefusedError(f"{what} is not a JSON object")
+    return value
+
+
+def unconnected(flags: SdkFlags) -> dict[str, str]:
+    """The servers that nothing here connects to, and why, which is told."""
+    others = {name: kind for name, kind in servers(flags).items() if kind != "sdk"}
+    found = {name: f"only servers of the client are served, not those of type {kind}" for name, kind in others.items()}
+    for name, why in found.items():
+        write_stderr(f"remit-sdk: MCP server {name}: {why}\n")
+    return found
+
+
+# -- tools -------------------------------------------------------------------------------------
+
+
+def ticks(flags: SdkFlags, gone: Iterable[str]) -> tuple[str, ...]:
+    """The tools of ours that are offered, as `--tools` takes them."""
+    from remit.tools.registry import tool_effects
+
+    effects = tool_effects()
+    absent = {ours for name in gone for ours in FOREIGN_NAMES.get(name, (name,))}
+    tools = [tool for tool in _offered(flags) if tool not in absent]
+    reading = {tool for tool in tools if {effect.value for effect in effects[tool]} <= _READING}
+    # The question is put to the client along with the permission, which a person gives by answering.
+    auto = reading - {"question"}
+    return tuple(f"{tool}={'auto' if tool in auto else 'ask'}" for tool in tools)
+
+
+def _offered(flags: SdkFlags) -> list[str]:
+    """By default the nearest to each of theirs."""
+    from remit.tools.registry import tool_effects
+
+    effects = set(tool_effects())
+    nearest = {named.theirs: named.ours for named in reversed(NAMED) if named.ours in effects and named.theirs != "LS"}
+    default = [tool for tool in dict.fromkeys(named.ours for named in NAMED) if tool in nearest.values()]
+    if flags.tools is None or "default" in flags.tools:
+        return [tool for tool in default if tool != "question" or flags.permission_tool]
+    wanted: list[str] = []
+    for name in flags.tools:
+        found = [ours for ours in FOREIGN_NAMES.get(name, (name,)) if ours in effects]
+        if not found:
+            write_stderr(f"remit-sdk: there is no tool {name}\n")
+        wanted += found[:1]
+    return list(dict.fromkeys(wanted))
