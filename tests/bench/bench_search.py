@@ -7,20 +7,26 @@ turn; prints the medians of wall time and of processor time, ours and that of wh
 ratios to ripgrep. The goal: at most 1.3 times ripgrep; on a busy machine the processor time tells.
 Ripgrep searches hidden files too, as the tools do. The tools run with the rules that are built in.
 
-What there is to pay beside ripgrep, on two processors, in processor time for 50,000 files of 2.6 KB: a
-search for a word takes ripgrep 360 ms, of files of two kinds 150 ms, a list of names 40 to 60 ms.
+The peer is the same search with the same patterns, its output read whole. It does less: it tells names in no order,
+no line of what was left out, and asks no rules. "in order" is ripgrep with --sort=path, which gives names as file_glob
+does, in one thread.
 
-- The walk that tells names in order and what was left out: 38 ms, of which 28 ms are the system's listing of
-  directories. It runs beside the search. This is what keeps a search of a third of the files (include) at
-  about 1.35: it looks at every name, as nothing else tells of what is ignored, while ripgrep reads a third of
+What there is to pay beside ripgrep, on two processors, in processor time for 50,000 files of 2.6 KB: a
+search for a word takes ripgrep 360 ms, of files of two kinds 160 ms, a list of names 45 to 80 ms.
+
+- The walk that tells names in order and what was left out: 36 ms, of which 28 ms are the system's listing of
+  directories. It runs beside the search. This is what brings a search of a third of the files (include) to
+  1.25 to 1.33: it looks at every name, as nothing else tells of what is ignored, while ripgrep reads a third of
   the files. A second pass of ripgrep for the same account took 85 ms, its reports of sizes 110 ms more.
 - Asking a file for its size: 2 us, 100 ms for all, so only the first 2,000 are asked (see RipgrepEngine).
-- The rules: 5 us for each of the first 500 names.
-- The numbers of the lines shown, of the files opened anew: a second start of ripgrep, 2 ms.
+- The rules: 5 us for each of the first 500 names, asked while ripgrep searches.
+- The numbers of the lines shown, of the files opened anew: a second start of ripgrep, 1 to 2 ms.
 
-file_glob starts nothing and walks in one thread, where ripgrep lists names in as many as there are processors:
-for `*.py` its processor time is ripgrep's, its wall time 1.2 to 1.6 times that of two threads. Where the pattern
-begins with a directory only that is walked.
+file_glob starts nothing and walks in one thread. Its processor time is about ripgrep's or less, and so is its wall time
+beside ripgrep's in one thread (-j1) or in order. Beside ripgrep's names in no order from two threads `*.py` takes
+1.8 times the wall time (45 ms, 25 ms), beyond the goal, and no second thread mends it: directories that
+two threads of one interpreter list take as long as in one (24 ms), as each hands the other the interpreter after every
+call, and at twice the processor time. Where the pattern begins with a directory only that is walked.
 """
 
 from __future__ import annotations
@@ -74,9 +80,10 @@ def build(top: Path) -> None:
 
 
 class Asker:
-    """Calls of the two tools on one workspace."""
+    """Calls of the two tools on one workspace, in one loop, as in a run."""
 
-    def __init__(self, root: Root, top: Path) -> None:
+    def __init__(self, root: Root, top: Path, loop: asyncio.Runner) -> None:
+        self._loop = loop
         place = Place.of(str(top), str(Path.home()))
         layers = [Layer("floor", floor_rules(place, [], [])), Layer("default", default_rules())]
         self._root = root
@@ -87,7 +94,7 @@ class Asker:
             return self._rules.entry_allowed(tool.name, Effect.READ, entry)
 
         files = FilesGrant(self._root, [Resource("tree", ".", Effect.READ, real=".")], allowed)
-        outcome = asyncio.run(tool.run(tool.Params(**arguments), Context(files=files)))
+        outcome = self._loop.run(tool.run(tool.Params(**arguments), Context(files=files)))
         assert outcome.data["total"], outcome
 
 
@@ -99,34 +106,33 @@ def ripgrep(top: Path, *arguments: str) -> Way:
     return lambda: subprocess.run(argv, cwd=top, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
 
 
-def questions(top: Path, asker: Asker) -> dict[str, tuple[Way, ...]]:
-    """Each asked of ripgrep, of the tool, and, where it uses ripgrep, of the tool without it."""
+def questions(top: Path, asker: Asker) -> dict[str, dict[str, Way]]:
+    """Each asked of ripgrep, of the tool, and of the tool without ripgrep or of ripgrep in order."""
     grep, glob = FileGrep(), FileGlob()
     slow_grep = FileGrep(LibraryEngine())
 
-    def of_grep(**arguments: Any) -> tuple[Way, Way]:
-        return lambda: asker.ask(grep, **arguments), lambda: asker.ask(slow_grep, **arguments)
+    def grepped(*peer: str, **arguments: Any) -> dict[str, Way]:
+        return {
+            "ripgrep": ripgrep(top, "-n", *peer, "./"),
+            "tool": lambda: asker.ask(grep, **arguments),
+            "library": lambda: asker.ask(slow_grep, **arguments),
+        }
 
-    def of_glob(**arguments: Any) -> tuple[Way]:
-        return (lambda: asker.ask(glob, **arguments),)
+    def globbed(*peer: str, pattern: str) -> dict[str, Way]:
+        return {
+            "ripgrep": ripgrep(top, "--files", *peer),
+            "tool": lambda: asker.ask(glob, pattern=pattern),
+            "in order": ripgrep(top, "--files", "--sort=path", *peer),
+        }
 
     return {
-        "file_grep, a rare word": (
-            ripgrep(top, "-n", "needle_in_haystack", "./"),
-            *of_grep(pattern="needle_in_haystack"),
-        ),
-        "file_grep, an expression": (ripgrep(top, "-n", r"needle\w+\s+of", "./"), *of_grep(pattern=r"needle\w+\s+of")),
-        "file_grep, context": (
-            ripgrep(top, "-n", "-C3", "needle_in", "./"),
-            *of_grep(pattern="needle_in", around=3),
-        ),
-        "file_grep, include": (
-            ripgrep(top, "-n", "-g*.{py,ts}", "needle_in", "./"),
-            *of_grep(pattern="needle_in", include="*.{py,ts}"),
-        ),
-        "file_glob, few": (ripgrep(top, "--files", "-g", "pkg07/**/*.go"), *of_glob(pattern="pkg07/**/*.go")),
-        "file_glob, many": (ripgrep(top, "--files", "-g", "*.py"), *of_glob(pattern="*.py")),
-        "file_glob, all": (ripgrep(top, "--files"), *of_glob(pattern="**")),
+        "file_grep, a rare word": grepped("needle_in_haystack", pattern="needle_in_haystack"),
+        "file_grep, an expression": grepped(r"needle\w+\s+of", pattern=r"needle\w+\s+of"),
+        "file_grep, context": grepped("-C3", "needle_in", pattern="needle_in", around=3),
+        "file_grep, include": grepped("-g*.{py,ts}", "needle_in", pattern="needle_in", include="*.{py,ts}"),
+        "file_glob, few": globbed("-gpkg07/**/*.go", pattern="pkg07/**/*.go"),
+        "file_glob, many": globbed("-g*.py", pattern="*.py"),
+        "file_glob, all": globbed(pattern="**"),
     }
 
 
@@ -136,32 +142,36 @@ def spent() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def measure(ways: tuple[Way, ...], runs: tuple[int, ...]) -> list[tuple[float, float]]:
+def measure(ways: dict[str, Way], runs: int) -> dict[str, tuple[float, float]]:
     """Median seconds of each way, wall and processor; the ways take turns, so that a busy machine slows all."""
-    taken: list[list[tuple[float, float]]] = [[] for _ in ways]
-    for turn in range(max(runs)):
-        for way, times, limit in zip(ways, taken, runs, strict=True):
-            if turn < limit:
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for turn in range(runs):
+        for name, way in ways.items():
+            if name != "library" or turn < max(1, runs // 9):
                 began, worked = time.perf_counter(), spent()
                 way()
-                times.append((time.perf_counter() - began, spent() - worked))
-    return [(statistics.median(wall for wall, _ in each), statistics.median(cpu for _, cpu in each)) for each in taken]
+                taken[name].append((time.perf_counter() - began, spent() - worked))
+    return {
+        name: (statistics.median(wall for wall, _ in each), statistics.median(cpu for _, cpu in each))
+        for name, each in taken.items()
+    }
 
 
 def column(name: str, peer: tuple[float, float], way: tuple[float, float]) -> str:
     (wall, cpu), (peer_wall, peer_cpu) = way, peer
-    return f"{name} {wall * 1000:6.0f} ms x{wall / peer_wall:5.2f}  cpu {cpu * 1000:6.0f} ms x{cpu / peer_cpu:5.2f}"
+    return f"{name:8} {wall * 1000:6.0f} ms x{wall / peer_wall:5.2f}  cpu {cpu * 1000:6.0f} ms x{cpu / peer_cpu:5.2f}"
 
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    with tempfile.TemporaryDirectory() as folder, Root(folder) as root:
-        build(Path(folder))
-        for name, ways in questions(Path(folder), Asker(root, Path(folder))).items():
-            peer, *ours = measure(ways, (runs, runs, max(1, runs // 9))[: len(ways)])
-            print(name)
-            for each, way in zip(("ripgrep", "tool   ", "library"), (peer, *ours), strict=False):
-                print("  " + column(each, peer, way))
+    with tempfile.TemporaryDirectory() as folder, Root(folder) as root, asyncio.Runner() as loop:
+        top = Path(folder)
+        build(top)
+        for question, ways in questions(top, Asker(root, top, loop)).items():
+            took = measure(ways, runs)
+            print(question)
+            for name, each in took.items():
+                print("  " + column(name, took["ripgrep"], each))
 
 
 if __name__ == "__main__":

@@ -38,10 +38,9 @@ class NamedRules:
 
     def may_speak(self, entry: Resource) -> bool:
         """Whether one of them may be about this path. Errs on the side of True."""
-        return self._any or any(self._may_speak_for(name) for name in entry.names())
-
-    def _may_speak_for(self, name: str) -> bool:
-        return any(
-            path.startswith(self._starts) or (self._credentials and holds_credentials(path))
-            for path in self._place.absolute(name)
-        )
+        # Plain loops: a search asks this of every entry that it may show.
+        for name in entry.names():
+            for path in self._place.absolute(name):
+                if path.startswith(self._starts) or (self._credentials and holds_credentials(path)):
+                    return True
+        return self._any

@@ -76,7 +76,7 @@ def looks_like_credentials(*names: str) -> bool:
     Hold it against both the spelled and the real name. Case does not matter, nor do dots and blanks
     at the end of a part, which some file systems drop.
     """
-    return any(_is_credential(name) for name in names)
+    return any(map(_is_credential, names))
 
 
 def holds_credentials(name: str) -> bool:
@@ -88,14 +88,22 @@ def _is_credential(name: str, folders: frozenset[str] = frozenset()) -> bool:
     folder, _, base = name.rpartition("/")
     if folder and _in_credential_folder(folder):
         return True
-    base = _folded(base)
-    return base in folders or (_FILES.holds(base) and _PUBLIC.match(base) is None)
+    return _is_credential_file(base) or (bool(folders) and _folded(base) in folders)
+
+
+# Both are asked again and again: for every file of a directory in turn, by every rule, of names that are in many
+# directories.
 
 
 @lru_cache(maxsize=4096)
 def _in_credential_folder(folder: str) -> bool:
-    # Asked for every file of a directory in turn.
     return any(_folded(part) in FOLDERS for part in folder.split("/"))
+
+
+@lru_cache(maxsize=4096)
+def _is_credential_file(base: str) -> bool:
+    base = _folded(base)
+    return _FILES.holds(base) and _PUBLIC.match(base) is None
 
 
 def _folded(part: str) -> str:

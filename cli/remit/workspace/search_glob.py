@@ -54,6 +54,12 @@ class NamePattern(NamedTuple):
         either = {*named, *found}
         return [base for base in bases if base in either]
 
+    def number(self, lead: str, bases: list[str]) -> int:
+        """How many those are."""
+        if self.paths is None:
+            return self.names.number(bases)
+        return len(self.among(lead, bases))
+
     def leads_to(self, folder: str) -> bool:
         """Whether anything below a directory may fit."""
         if self.heads is None:

@@ -24,9 +24,9 @@ class Pick:
     def take(self, lead: str, bases: list[str]) -> None:
         """Files of one directory, the next ones in order. lead: what stands before their base names."""
         room = self._most - len(self.names)
-        if room <= 0 and not self._counts:
-            return
-        fitting = bases if self._pattern is None else self._pattern.among(lead, bases)
-        self.number += len(fitting)
         if room > 0:
+            fitting = bases if self._pattern is None else self._pattern.among(lead, bases)
+            self.number += len(fitting)
             self.names += [lead + base for base in fitting[:room]]
+        elif self._counts:
+            self.number += len(bases) if self._pattern is None else self._pattern.number(lead, bases)

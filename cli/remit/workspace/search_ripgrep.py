@@ -10,6 +10,7 @@ from functools import cache
 from typing import BinaryIO
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.limits import KIB
 from remit.base.ports import Ground
 from remit.base.text import shorten
 from remit.workspace.bundled import bundled
@@ -37,6 +38,9 @@ MAX_SIZES = 2000
 
 PATIENCE = 20.0
 """Times as long as the walk a search may take before all files are asked for their size, and at least a second."""
+
+MAX_ALONE_BYTES = 256 * KIB
+"""Of files that are searched by one thread."""
 
 _COMMON = ("--no-config", "--color=never", "--no-mmap", "--regex-size-limit=8M", "--dfa-size-limit=16M")
 _WALK = ("--hidden", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global", "--null")
@@ -118,6 +122,10 @@ class RipgrepEngine:
         with self._start(ground, pattern, wish) as counting:
             found = survey(ground, wish, check, MAX_NAMES, self._sizes)
             patience = min(wish.seconds, self._patience * max(time.monotonic() - began, 0.05))
+            if not wish.everything:
+                # The ground keeps what the rules say: they are asked while the program searches.
+                for name in found.names:
+                    ground.shows(name)
             limited = not (found.sized or (not found.large and self._ends_in(patience, counting, check)))
             if limited:
                 found = survey(ground, wish, check, MAX_NAMES)
@@ -147,6 +155,7 @@ class RipgrepEngine:
         argv = [
             *(self._path, *_COMMON, "--no-ignore", "--no-messages", "--with-filename", "--null", "--line-number"),
             # Only the numbers are wanted, whatever the length of the lines.
+            *(("--threads=1",) if _is_little(files) else ()),
             *("--no-heading", "--max-columns=1", f"--max-count={most}", "-e", pattern.ripgrep, "--"),
             *(f"{DESCRIPTORS}/{fd}" for fd in found),
         ]
@@ -173,6 +182,11 @@ class RipgrepEngine:
         kept_out = [*_CLOSED, "--no-ignore"] if wish.everything else [*_CLOSED, *_SKIPPED]
         argv = [self._path, *_COMMON, *_WALK, *wanted, *kept_out, *limit, "--count", "--with-filename"]
         return Child([*argv, "-e", pattern.ripgrep, "--", "./"], ground.fd, memory=self._memory)
+
+
+def _is_little(files: Sequence[BinaryIO]) -> bool:
+    """Whether threads would take longer to start than to read these files."""
+    return sum(os.fstat(file.fileno()).st_size for file in files) <= MAX_ALONE_BYTES
 
 
 def _glob(part: str) -> str:

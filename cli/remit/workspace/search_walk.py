@@ -278,7 +278,10 @@ class Walk:
 
 
 def _tell(names: list[str]) -> bool:
-    """Whether some of these names may have a meaning of their own. Asked of all names, so in one go."""
+    """Whether some of these names may have a meaning of their own. Asked of all names, so in one go: they all start
+    with a dot."""
+    if "/." not in "/" + "/".join(names):
+        return False
     return not _TELLING.isdisjoint(names) or UNFINISHED_START in "/".join(names)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.base.errors import ErrorCode, Failure
+from remit.workspace.base_names import MAX_TAILS
 from remit.workspace.search_glob import MAX_ALTERNATIVES, MAX_PATTERN_BYTES, compile_glob
 
 
@@ -102,6 +103,26 @@ def test_what_is_refused(pattern: str, word: str) -> None:
 )
 def test_the_largest(pattern: str, number: int) -> None:
     assert len(compile_glob(pattern).alternatives) == number
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*.py", "*.{py,ts}", "*.{gz,tar.gz}", "*", "a*", "a.py", "*{y,.py}", "?.py", "{*.py,a*}", "**", "a/*.py"],
+)
+@pytest.mark.parametrize(
+    "bases", [[], ["a.py"], ["a.py", "b.py", "c.ts", "py", ".py"], ["x.tar.gz", "y.gz", "yy", "é.py"]]
+)
+def test_as_many_as_fit(pattern: str, bases: list[str]) -> None:
+    compiled = compile_glob(pattern)
+    assert compiled.number("a/", bases) == len(compiled.among("a/", bases))
+
+
+@pytest.mark.parametrize("number", [MAX_TAILS, MAX_TAILS + 1])
+def test_as_many_as_fit_of_many_endings(number: int) -> None:
+    endings = ",".join(f"x{each:03}" for each in range(number))
+    compiled = compile_glob("*.{" + endings + "}")
+    assert bool(compiled.names.tails) == (number <= MAX_TAILS)
+    assert compiled.number("", ["a.x000", "b.x003", "c.y"]) == 2
 
 
 def test_no_pattern_takes_long() -> None:
