@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 STDIN, STDOUT = 0, 1
 MAX_STDIN_BYTES = 32 << 20
-MODELS = {
-    "sonnet": "anthropic/claude-sonnet-4-5",
-    "opus": "anthropic/claude-opus-4-5",
-    "haiku": "anthropic/claude-haiku-4-5",
-}
-"""Short names of models."""
-
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -257,6 +250,8 @@ def _no_stdin(wish: object) -> Any:
 
 def _model(name: str | None, cwd: str) -> str | None:
     """A model of theirs as one of ours."""
+    from remit.wiring.sdk_answers import MODELS
+
     if not name or name in ("default", "inherit"):
         return None
     if name.startswith("scripted/"):
@@ -267,7 +262,7 @@ def _model(name: str | None, cwd: str) -> str | None:
 
 def _effort(flags: SdkFlags, wanted: Wanted) -> Any:
     from remit.base.messages import Effort
-    from remit.wiring.sdk import effort_of_tokens
+    from remit.wiring.sdk_answers import effort_of_tokens
 
     if wanted.effort is not msgspec.UNSET:
         return wanted.effort

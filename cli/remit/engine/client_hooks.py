@@ -80,7 +80,7 @@ class ClientHooks:
 
     def __init__(self, client: Client, matchers: Mapping[str, Sequence[Matcher]], facts: Facts) -> None:
         self._client = client
-        self._matchers = matchers
+        self.matchers = matchers
         self._facts = facts
 
     async def before_call(self, call: Call) -> HookWord:
@@ -151,7 +151,7 @@ class ClientHooks:
         return word
 
     def _wanted(self, event: HookEvent, tool: str) -> Iterator[tuple[str, float]]:
-        for matcher in self._matchers.get(event, ()):
+        for matcher in self.matchers.get(event, ()):
             if matcher.fits(tool):
                 yield from ((callback, matcher.seconds) for callback in matcher.callbacks)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,10 +28,20 @@ from remit.tools.contract import Tool
 from remit.wiring.client_tools import ClientServer
 from remit.wiring.driven import serve_jobs, take
 from remit.wiring.fork import fork
+from remit.wiring.implement import controls as implement_controls
 from remit.wiring.models import open_models
 from remit.wiring.permissions import Permissions, checked_mode
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import Fresh, ReadyRun, resume, start
+from remit.wiring.sdk_answers import (
+    context_usage,
+    effort_of_tokens,
+    initialized,
+    models,
+    refusals,
+    servers,
+    to_background,
+)
 
 
 class Wanted(msgspec.Struct):
@@ -108,6 +117,7 @@ class SdkSession:
         self._opened.set()
         self._ready: ReadyRun | None = None
         self._permissions: Permissions | None = None
+        self._hooks: ClientHooks | None = None
         self._bad = False
         self._stop: RemitError | None = None
         self._opening: asyncio.Task[bool] | None = None
@@ -231,19 +241,31 @@ class SdkSession:
         self._client.attach(ready.run, ready.recorder, None if jobs is None else jobs.inbox)
         self._inbox = self._inbox if jobs is None else jobs.inbox
         serve_jobs(ready, self._client)
+        self._client.also_serve(
+            {**implement_controls(ready, self._client.say), "background_tasks": to_background(jobs)}
+        )
         self._permissions = Permissions(
             ready.ruling, may_bypass=plan.may_bypass, told=self._told_permission, on_mode=self._on_mode
         )
         self._on_mode(ready.ruling.mode)
-        facts = Facts(
-            ready.directory.status.session_id, ready.directory.journal_path, plan.cwd, lambda: self._stream.mode
-        )
-        if self._wanted.matchers:
-            ready.dispatch.hooks.add(ClientHooks(self._client, self._wanted.matchers, facts))
+        self._hook(self._wanted.matchers)
         for text in (text for server in self._servers.values() for text in server.left_out):
             ready.run.tell(Notice(kind="tools", text=text))
         if self._stop is not None:
             ready.run.stop(self._stop)
+
+    def _hook(self, matchers: Mapping[str, Sequence[Matcher]]) -> None:
+        """These callbacks are heard from here on."""
+        assert self._ready is not None
+        directory = self._ready.directory
+        if self._hooks is not None:
+            self._hooks.matchers = matchers
+        elif matchers:
+            facts = Facts(
+                directory.status.session_id, directory.journal_path, self._plan.cwd, lambda: self._stream.mode
+            )
+            self._hooks = ClientHooks(self._client, matchers, facts)
+            self._ready.dispatch.hooks.add(self._hooks)
 
     def _ports_tools(self) -> tuple[Tool, ...]:
         tools = (tool for server in self._servers.values() for tool in server.tools)
@@ -322,31 +344,27 @@ class SdkSession:
             "mcp_reconnect": self._no_server,
             "mcp_toggle": self._no_server,
             "get_context_usage": self._context_usage,
-            "rewind_files": self._no_rewind,
             "stop_task": self._stop_task,
+            "background_tasks": to_background(None),
+            "list_models": self._list_models,
+            "get_binary_version": self._version,
+            "implement": self._no_plan,
+            **refusals(),
         }
 
     async def _initialize(self, fields: Mapping[str, Any]) -> Reply:
-        if self._ready is None:
+        if self._ready is not None:
+            # One that comes again says anew what its callbacks are; all else is settled.
+            self._hook(read_matchers(fields.get("hooks")))
+        else:
             self._opened.clear()
             try:
                 self._read_wishes(fields)
                 await self._open_servers()
             finally:
                 self._opened.set()
-        return {
-            "commands": [],
-            "agents": [],
-            "models": [],
-            "account": {},
-            "output_style": "default",
-            "available_output_styles": ["default"],
-            "pid": os.getpid(),
-            "claude_code_version": VERSION,
-            "current_permission_mode": self._stream.mode,
-            "hook_on_failure_supported": False,
-            "capabilities": [],
-        }
+        key = "ANTHROPIC_API_KEY"
+        return initialized(self._stream.mode, key if self._plan.environ.get(key) else "none")
 
     def _read_wishes(self, fields: Mapping[str, Any]) -> None:
         wanted = self._wanted
@@ -390,31 +408,21 @@ class SdkSession:
         return {"model": model}
 
     async def _set_thinking(self, fields: Mapping[str, Any]) -> Reply:
-        self._wanted.effort = effort_of_tokens(fields.get("max_thinking_tokens"))
+        if "max_thinking_tokens" not in fields:
+            return {}
+        self._wanted.effort = effort_of_tokens(fields["max_thinking_tokens"])
         if self._ready is not None:
             self._ready.asker.effort = self._wanted.effort
         return {}
 
     async def _mcp_status(self, fields: Mapping[str, Any]) -> Reply:
-        known = [
-            {
-                "name": server.name,
-                "status": server.status,
-                "serverInfo": server.info,
-                "config": {"type": "sdk", "name": server.name},
-                "scope": "dynamic",
-                "tools": [{"name": tool.name.split("__", 2)[2], "annotations": {}} for tool in server.tools],
-            }
-            for server in self._servers.values()
-        ]
-        others = [each for each in self._stream.servers if each["name"] not in self._servers]
-        return {"mcpServers": known + [{**each, "scope": "dynamic"} for each in others]}
+        return servers(tuple(self._servers.values()), self._stream.servers)
 
     async def _no_server(self, fields: Mapping[str, Any]) -> Reply:
-        raise ControlFault(f"Server not found: {fields.get('serverName')}")
-
-    async def _no_rewind(self, fields: Mapping[str, Any]) -> Reply:
-        raise ControlFault("File rewinding is not enabled.")
+        name = fields.get("serverName")
+        if any(each["name"] == name for each in self._stream.servers) or name in self._servers:
+            raise ControlFault(f"{name} stays as it is: servers are connected to once, at the start")
+        raise ControlFault(f"Server not found: {name}")
 
     async def _stop_task(self, fields: Mapping[str, Any]) -> Reply:
         return {}
@@ -422,42 +430,22 @@ class SdkSession:
     async def _context_usage(self, fields: Mapping[str, Any]) -> Reply:
         if self._ready is None:
             raise ControlFault("there is no conversation yet")
-        state, asker = self._ready.recorder.state, self._ready.asker
-        total, most = state.measured, asker.model.spec.context_window or 0
-        system = asker.overhead // 4
-        categories = [
-            {"name": "System prompt and tools", "tokens": system, "color": "gray"},
-            {"name": "Messages", "tokens": max(0, total - system), "color": "blue"},
-        ]
-        return {
-            "categories": categories,
-            "totalTokens": total,
-            "maxTokens": most,
-            "rawMaxTokens": most,
-            "percentage": round(100 * total / most, 1) if most else 0.0,
-            "model": asker.model.spec.name,
-            "gridRows": [],
-            "memoryFiles": [],
-            "mcpTools": [],
-            "agents": [],
-            "isAutoCompactEnabled": True,
-        }
+        return context_usage(self._ready.recorder.state, self._ready.asker)
+
+    async def _list_models(self, fields: Mapping[str, Any]) -> Reply:
+        return {"models": models()}
+
+    async def _version(self, fields: Mapping[str, Any]) -> Reply:
+        return {"version": VERSION}
+
+    async def _no_plan(self, fields: Mapping[str, Any]) -> Reply:
+        raise ControlFault("this session has no plan: it has never been in plan mode")
 
 
 def _code(stopped: RemitError | None) -> int:
     """Of a session that was stopped. SIGINT is how their clients end one that is well."""
     code = exit_code(stopped)
     return 0 if code == SIGINT_EXIT else code
-
-
-def effort_of_tokens(tokens: Any) -> Any:
-    """How much to think, from a number of tokens. None: as the model does by itself."""
-    if not isinstance(tokens, int | float) or isinstance(tokens, bool):
-        return None
-    for most, effort in ((0, "off"), (4_000, "low"), (16_000, "medium"), (32_000, "high")):
-        if tokens <= most:
-            return effort
-    return "max"
 
 
 def _text(value: Any) -> str:
