@@ -220,6 +220,22 @@ def test_a_killed_run_leaves_no_proxy_behind(home: Home) -> None:
         assert time.monotonic() < deadline
 
 
+@pytest.mark.parametrize(
+    ("arguments", "due"),
+    [
+        (["--allow", "shell:host=127.0.0.1"], "flag --allow 'shell:host=127.0.0.1': it allows 127.0.0.1"),
+        (["--allow", "fetch_url:host=localhost"], "flag --allow 'fetch_url:host=localhost': it allows localhost"),
+        (["-p", "{home.work}/p.toml"], "p.toml:3: it allows 10.1.2.3"),
+        (["--allow", "shell:host=example.org"], ""),
+    ],
+)
+def test_hosts_that_nothing_is_let_connect_to_are_told(home: Home, arguments: list[str], due: str) -> None:
+    home.write("p.toml", 'version = 1\n\n[[rule]]\ndecide = "auto"\nhost = "10.1.2.3"\nwhy = "so"\n')
+    ran = home.stream("go", "-m", home.script({"text": "Done."}), *(each.format(home=home) for each in arguments))
+    told = [each["text"] for each in ran.events if each.get("subtype") == "notice" and each["kind"] == "rules"]
+    assert [due in text and "no command is let connect to" in text for text in told] == [True] * bool(due)
+
+
 def test_explain_tells_where_commands_may_connect_to(home: Home) -> None:
     task = home.task(prompt="Go", tools={"shell": HOSTS})
     ran = home.run("policy", "explain", "shell", "command=curl x", "-t", task, "--allow", "shell:host=b.example")

@@ -149,6 +149,15 @@ def normal_host(host: str) -> str:
     return _host(host, host)
 
 
+def host_fault(host: str) -> str:
+    """Why a host in its normal form is never connected to; "" where only its addresses can tell."""
+    try:
+        _check_host(host)
+    except Failure as failure:
+        return failure.message
+    return ""
+
+
 # -- spelling --------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ from remit.policy.rules import (
     UrlSelector,
     kinds_touched,
 )
+from remit.policy.unreached import unreached
 
 
 class Lint(msgspec.Struct, frozen=True):
@@ -50,6 +51,7 @@ def lint(layer: Layer, tool_effects: Mapping[str, frozenset[Effect]], place: Pla
             found.append(_warning(rule, f"this rule never speaks: {shadow.ref.where} comes first and covers it all"))
         found += _open_commands(rule)
         found += _open_hosts(rule)
+        found += [_warning(rule, text) for text in unreached(rule)]
         found += _open_reads(rule, layer, tool_effects, place)
         if rule.mode == "plan":
             found.append(Lint("hint", rule.ref.where, "it never speaks: every run is in the mode build"))

@@ -47,6 +47,7 @@ from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.decide import RuleSet
 from remit.policy.modes import DEFAULT, PLAN, in_mode, mode_named
+from remit.policy.unreached import unreached_notices
 from remit.store.journal import FileJournal, read_journal
 from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
@@ -434,6 +435,7 @@ def _ready(
     ruling = Ruling(parts.policy, known_effects(ports.tools), gate, recorder, init, hands.rule)
     told = [Notice(kind="run_directory", text=text) for text in notices]
     told += parts.confined.notices()
+    told += [Notice(kind="rules", text=text) for text in unreached_notices(parts.policy)]
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
     evaluators = parts.evaluators or parts.models[:1]
     providers = list(dict.fromkeys(model.provider for model in (*parts.models, *evaluators)))

@@ -137,13 +137,46 @@ def test_a_rule_for_a_mode_that_no_run_has_is_a_hint() -> None:
         ("org", ["it allows every host whose name ends in .org"]),
         ("*.org", ["it allows every host whose name ends in .org"]),
         ("example.org", []),
-        ("localhost", []),
-        ("[::1]", []),
     ],
 )
 def test_an_allowed_domain_of_the_first_level_is_told(host: str, due: list[str]) -> None:
     assert findings(f"decide = 'auto'\nhost = '{host}'") == due
     assert findings(f"decide = 'deny'\nhost = '{host}'") == []
+
+
+ONLY = "only public hosts are reached"
+NEVER = "which no call and no command is let connect to"
+
+
+@pytest.mark.parametrize(
+    ("selector", "due"),
+    [
+        (
+            "host = '127.0.0.1'",
+            [f"it allows 127.0.0.1, {NEVER}: 127.0.0.1 is not a public address: loopback range 127.0.0.0/8"],
+        ),
+        (
+            "host = '2130706433'",
+            [f"it allows 127.0.0.1, {NEVER}: 127.0.0.1 is not a public address: loopback range 127.0.0.0/8"],
+        ),
+        ("host = '[::1]'", [f"it allows ::1, {NEVER}: ::1 is not a public address: loopback address ::1/128"]),
+        ("host = 'localhost'", [f"it allows localhost, {NEVER}: localhost is a local name; {ONLY}"]),
+        ("host = 'db.corp'", [f"it allows db.corp, {NEVER}: db.corp is a local name; {ONLY}"]),
+        (
+            "url = 'https://nas/x/**'",
+            [
+                f"it allows nas, {NEVER}: nas is a name without a domain, which only a local network knows; give the "
+                "full name"
+            ],
+        ),
+        ("host = '8.8.8.8'", []),
+        ("host = 'example.org'", []),
+        ("url = 'https://example.org/**'", []),
+    ],
+)
+def test_allowed_hosts_that_are_never_reached_are_told(selector: str, due: list[str]) -> None:
+    assert findings(f"decide = 'auto'\n{selector}") == due
+    assert findings(f"decide = 'deny'\n{selector}") == []
 
 
 def closed(*tools: str, path: str = "private/**", decide: str = "deny", more: str = "") -> str:
