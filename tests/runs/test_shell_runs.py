@@ -101,6 +101,32 @@ def test_a_command_hears_what_git_would_have_run_of_it(home: Home) -> None:
     assert "fsmonitor" not in (home.work / "n" / ".git" / "config").read_text()
 
 
+def test_a_command_hears_which_files_that_it_names_are_hidden(home: Home) -> None:
+    home.write(".env", "K=1")
+    home.write("sub/.env.local", "K=1")
+    home.write("sub/plain", "x")
+    done = run(home, "cat .env sub/plain; cat sub/../sub/.env.local || true", "cat sub/plain")
+    confined(done)
+    first, second = outcomes(home)
+    assert first["data"]["hidden"] == [".env", "sub/../sub/.env.local"]
+    assert "hidden" not in second["data"]
+    told = [str(event["message"]) for event in done.events if event["type"] == "user"]
+    assert "[hidden from the commands of this run: .env, sub/../sub/.env.local]" in told[0]
+
+
+def test_a_call_refused_for_its_directory_says_so(home: Home) -> None:
+    home.write("docs/a", "x")
+    call = {"tool": "shell", "arguments": {"command": "git log", "workdir": "docs"}}
+    rules = ["--tools", "shell=ask", "--allow", "shell:git log *"]
+    ran = home.stream("go", "-m", home.script({"calls": [call]}, {"text": "Done."}), "-o", str(home.out), *rules)
+    [denied] = ran.result["permission_denials"]
+    [event] = [event for event in ran.events if event.get("subtype") == "permission_denied"]
+    assert denied["tool_name"] == "shell"
+    assert event["message"].startswith(
+        "shell in the directory docs, where the command would start, needs an approval that nobody gave: "
+    )
+
+
 def test_artifacts_can_be_written_by_commands(home: Home) -> None:
     run(home, 'echo report > "$REMIT_OUT/report.md"')
     assert outcomes(home)[0]["data"]["exit_code"] == 0

@@ -453,8 +453,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     killed by its time limit. truncated: stdout or stderr is not all there was. timed_out, flooded: ended by us, for
     its time or for printing too much. outlived: something it started could not be ended. seconds: wall
     time. stdout_bytes, stderr_bytes: as they came. workdir: where it ran, a name in the workspace. refused_hosts: what
-    it asked to be connected to in vain, and why. left_behind: what would make
-    git run programs later, outside the sandbox, and was undone."""
+    it asked to be connected to in vain, and why. left_behind: what would make git run programs later, outside the
+    sandbox, and was undone. hidden: what the line names, as it is written there, and no command can read."""
 
     exit_code: int | None
     stdout: bytes = b""
@@ -469,6 +469,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     workdir: str = "."
     refused_hosts: tuple[str, ...] = ()
     left_behind: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 class Process(Protocol):

@@ -178,15 +178,13 @@ class Judge:
 
     def _denied(self, checked: Checked, decision: Decision, code: ErrorCode, approval: str = "") -> Outcome:
         call, rule = checked.call, decision.rule
-        what = decision.resource.name if decision.resource else call.tool
+        what = _subject(checked, decision)
         if code is ErrorCode.DENIED:
-            message = f"{call.tool} on {what} is denied: {rule.why} [{rule.source} {rule.where}]"
+            message = f"{call.tool} {what} is denied: {rule.why} [{rule.source} {rule.where}]"
         else:
             approvals = self._gate.approvals
             missing = approvals.why_not(call.tool, checked.resources) if approvals else ""
-            message = (
-                f"{call.tool} on {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
-            )
+            message = f"{call.tool} {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
             message += f"; {missing}" if missing else ""
         if self._recorder.state.opened(call.key) is not None:
             # For the model: a check of the task is read by people.
@@ -253,6 +251,16 @@ class Judge:
             )
         )
         return entry
+
+
+def _subject(checked: Checked, decision: Decision) -> str:
+    """What of a call a decision is about."""
+    resource = decision.resource
+    if resource is None:
+        return f"on {checked.call.tool}"
+    if resource.kind == "path" and any(each.cwd == resource.name for each in checked.resources):
+        return f"in the directory {resource.name}, where the command would start,"
+    return f"on {resource.name}"
 
 
 def _hook_rule(word: HookWord) -> RuleRef:

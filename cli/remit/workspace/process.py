@@ -85,6 +85,10 @@ class Confinement:
         """It has ended, and with it all that it started. Returns what of its doing was undone."""
         return ()
 
+    def hidden(self, line: str, directory: str) -> tuple[str, ...]:
+        """What a line names, as it stands there, of what the last command could not see."""
+        return ()
+
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         """The command line that runs `argv` in `directory`."""
         return argv
@@ -159,7 +163,8 @@ class ProcessGrant:
         name, directory, identity = self._directory(workdir)
         argv = [_bash(), "--noprofile", "--norc", "-c", command]
         finished = await self._run(argv, directory, identity, seconds, take)
-        return msgspec.structs.replace(finished, workdir=name)
+        hidden = self._confinement.hidden(command, directory)
+        return msgspec.structs.replace(finished, workdir=name, hidden=hidden)
 
     async def _run(
         self,

@@ -16,6 +16,7 @@ from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
 from remit.workspace.sandbox_filters import network_sockets, no_set_user, no_sockets
 from remit.workspace.sandbox_git import GIT_NOTE, Repositories
 from remit.workspace.sandbox_git_search import MAX_FOLDERS
+from remit.workspace.sandbox_mentions import mentioned
 from remit.workspace.sandbox_rights import (
     DEVICES,
     ROOT_KEEPS,
@@ -97,6 +98,7 @@ class Sandbox(Confinement):
         )
         self._temp = os.path.join(grounds.private, _TEMP)
         self._homes = homes()
+        self._out_of_sight: frozenset[str] = frozenset()
         for name, mode in ((_TEMP, 0o1777), (_MASKS, 0o700)):
             place = os.path.join(grounds.private, name)
             os.makedirs(place, exist_ok=True)
@@ -157,6 +159,10 @@ class Sandbox(Confinement):
         told = [os.path.relpath(path, workspace) if _within(path, workspace) else path for path in aside]
         texts = [_PUT_ASIDE.format(name=name) for name in told]
         return tuple(texts if self._repositories.whole else [*texts, _UNSEARCHED])
+
+    def hidden(self, line: str, directory: str) -> tuple[str, ...]:
+        home = os.environ.get("HOME", "~")
+        return mentioned(line, directory, home, self._out_of_sight)
 
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         if not self.facilities.bubblewrap:
@@ -235,7 +241,9 @@ class Sandbox(Confinement):
         seen = [mask for mask in found if _nearest(mask.path, [*shared, *kept]) not in shared]
         inside = self._secrets.masks() if self._secrets is not None else []
         known = {mask.path for mask in inside}
-        return outermost([*inside, *(mask for mask in seen if mask.path not in known)], kept)
+        masks = outermost([*inside, *(mask for mask in seen if mask.path not in known)], kept)
+        self._out_of_sight = frozenset(mask.path for mask in masks)
+        return masks
 
     def _mounts(self) -> Mounts:
         kept, held, shared, fixed = self._kept(), self._held(), self._shared(), self._fixed()

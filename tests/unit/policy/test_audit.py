@@ -144,6 +144,7 @@ def test_an_allowed_domain_of_the_first_level_is_told(host: str, due: list[str])
     assert findings(f"decide = 'deny'\nhost = '{host}'") == []
 
 
+LOOP = "127.0.0.1 is not a public address: loopback range 127.0.0.0/8"
 ONLY = "only public hosts are reached"
 NEVER = "which no call and no command is let connect to"
 
@@ -153,11 +154,11 @@ NEVER = "which no call and no command is let connect to"
     [
         (
             "host = '127.0.0.1'",
-            [f"it allows 127.0.0.1, {NEVER}: 127.0.0.1 is not a public address: loopback range 127.0.0.0/8"],
+            [f"it allows 127.0.0.1, {NEVER}: {LOOP}"],
         ),
         (
             "host = '2130706433'",
-            [f"it allows 127.0.0.1, {NEVER}: 127.0.0.1 is not a public address: loopback range 127.0.0.0/8"],
+            [f"it allows 127.0.0.1, {NEVER}: {LOOP}"],
         ),
         ("host = '[::1]'", [f"it allows ::1, {NEVER}: ::1 is not a public address: loopback address ::1/128"]),
         ("host = 'localhost'", [f"it allows localhost, {NEVER}: localhost is a local name; {ONLY}"]),

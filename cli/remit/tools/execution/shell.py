@@ -17,7 +17,7 @@ from remit.base.limits import KIB, MIB, Bounds
 from remit.base.messages import ToolSpec
 from remit.base.ports import Finished, ToolContext, World
 from remit.base.resources import Effect, Resource
-from remit.base.text import shorten
+from remit.base.text import shorten, visible
 from remit.tools.contract import Tool
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ PREVIEW_BYTES = 24 * KIB
 """Of all that the model reads of a command."""
 
 MAX_LABEL = 80
-MAX_REFUSED_HOSTS = MAX_LEFT_BEHIND = 10
+MAX_REFUSED_HOSTS = MAX_LEFT_BEHIND = MAX_HIDDEN = 10
 """That the model is told of."""
 
 Execution = Literal["sync", "auto", "async"]
@@ -76,8 +76,8 @@ class Shell(Tool):
     toolset = "execution"
     notes = """\
 A command that fails is a result too: its exit code says so. No profile is read. It ends after timeoutSec with all it
-started. Files that hold credentials cannot be read. Output is shown as a terminal would show it; more than 100 MiB of
-it ends the command."""
+started. Files that hold credentials cannot be read; those that a line names are told. Output is shown as a terminal
+would show it; more than 100 MiB of it ends the command."""
     effects = frozenset({Effect.EXECUTE, Effect.NETWORK})
     # The command's own limit ends it, never the gate.
     bounds = Bounds(seconds=MAX_SECONDS + _SLACK_SECONDS, output_bytes=PREVIEW_BYTES)
@@ -157,6 +157,8 @@ it ends the command."""
         }
         if finished.refused_hosts:
             data["refused_hosts"] = list(finished.refused_hosts)
+        if finished.hidden:
+            data["hidden"] = list(finished.hidden)
         if finished.left_behind:
             data["left_behind"] = list(finished.left_behind)
         return done(data, text)
@@ -270,6 +272,9 @@ def _told(
     yield from _notes(streams)
     for refused in finished.refused_hosts[:MAX_REFUSED_HOSTS]:
         yield f"[not connected to {refused[:300]}]"
+    if finished.hidden:
+        named = ", ".join(visible(name[:300]) for name in finished.hidden[:MAX_HIDDEN])
+        yield f"[hidden from the commands of this run: {named}]"
     for undone in finished.left_behind[:MAX_LEFT_BEHIND]:
         yield f"[{undone[:400]}]"
 
