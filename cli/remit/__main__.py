@@ -77,7 +77,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until a run is there to be ended cleanly, an interrupt ends the process as it ends any other.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from remit.commands.app import run_app
+    from remit.commands.entry import run_app
     from remit.commands.output import guard_standard_streams
 
     guard_standard_streams()

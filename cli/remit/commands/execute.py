@@ -12,15 +12,17 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from remit.base.errors import SIGHUP_EXIT, SIGINT_EXIT, SIGTERM_EXIT, RemitError, Stopped
 from remit.base.ports import Listener
-from remit.commands.options import Format
 from remit.stream.human import Human, wants_color
 from remit.stream.progress import Standing
 from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
 from remit.wiring import Listeners, ReadyRun
+
+if TYPE_CHECKING:
+    from remit.commands.options import Format
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 

@@ -7,10 +7,12 @@ python -m remit.commands.generate --check ROOT    exit 1, and say what differs, 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 USAGE = "usage: python -m remit.commands.generate [--check] ROOT"
 DIFF_LINES = 12
@@ -20,6 +22,26 @@ FOLDERS = ("completions", "man")
 
 TASK_SCHEMA = "tests/golden/task.schema.json"
 """Kept to be looked at whenever it changes: people's files and editors go by it."""
+
+RUN_FLAGS = "cli/remit/commands/run_flags.py"
+"""A part of the program that is made from another."""
+
+RUN_FLAGS_FORM = '''\
+"""The options of `remit run`, for `plain`. Made by `remit.commands.generate`: not to be changed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FLAGS: dict[str, tuple[str, bool | str | tuple[str, ...]]] = {{
+{flags}
+}}
+"""By spelling: the parameter, and its kind: what a switch sets, `one` or `many` of any text, or all choices."""
+
+DEFAULTS: dict[str, Any] = {{
+{defaults}
+}}
+'''
 
 
 def generated() -> dict[str, str]:
@@ -34,7 +56,7 @@ def generated() -> dict[str, str]:
     tree, words = command_tree(), known_words()
     scripts = {f"completions/{file}": completion_script(shell, tree, words) for shell, file in SHELLS.items()}
     pages = {f"man/{file}": roff(build(), __version__) for file, build in PAGES.items()}
-    return scripts | pages | {TASK_SCHEMA: _task_schema()}
+    return scripts | pages | {TASK_SCHEMA: _task_schema(), RUN_FLAGS: _run_flags()}
 
 
 def _task_schema() -> str:
@@ -45,10 +67,41 @@ def _task_schema() -> str:
     return msgspec.json.format(msgspec.json.encode(task_schema()), indent=2).decode() + "\n"
 
 
+def _run_flags() -> str:
+    """The options of `remit run` as a module of data. Those whose values take more than a look are left out."""
+    import typer
+
+    from remit.commands.run import app
+
+    params: list[Any] = typer.main.get_command(app).params
+    flags = [_entry(name, (param.name, kind)) for param in params for name, kind in _kinds(param)]
+    defaults = [_entry(param.name, param.default) for param in params]
+    return RUN_FLAGS_FORM.format(flags="\n".join(flags), defaults="\n".join(defaults))
+
+
+def _kinds(param: Any) -> Iterator[tuple[str, bool | str | tuple[str, ...]]]:
+    if param.param_type_name != "option":
+        return
+    choices = tuple(getattr(param.type, "choices", ()))
+    if param.is_flag:
+        yield from ((name, True) for name in param.opts)
+        yield from ((name, False) for name in param.secondary_opts)
+    elif choices and not param.multiple:
+        yield from ((name, choices) for name in param.opts)
+    elif param.type.name == "str":
+        yield from ((name, "many" if param.multiple else "one") for name in param.opts)
+
+
+def _entry(key: str, value: object) -> str:
+    """A line of a dict as the formatter leaves it."""
+    shown = json.dumps(value) if isinstance(value, str) else repr(value).replace("'", '"')
+    return f"    {json.dumps(key)}: {shown},"
+
+
 def present(root: str) -> dict[str, str]:
     """The files there are in FOLDERS, and the schema, by path below the root."""
     found: dict[str, str] = {}
-    for path in (*(path for folder in FOLDERS for path in _listed(root, folder)), TASK_SCHEMA):
+    for path in (*(path for folder in FOLDERS for path in _listed(root, folder)), TASK_SCHEMA, RUN_FLAGS):
         place = os.path.join(root, path)
         if os.path.isfile(place):
             with open(place, encoding="utf-8", errors="replace") as file:

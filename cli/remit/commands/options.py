@@ -7,22 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from remit.commands.caps import LIMIT_FLAGS
+
 if TYPE_CHECKING:
     from remit.config.resolve import RunFlags
 
 Format = Literal["text", "json", "stream-json", "codex-json"]
-
-LIMIT_FLAGS = {
-    "turns": "--max-turns",
-    "seconds": "--max-seconds",
-    "tokens": "--max-tokens",
-    "usd": "--max-usd",
-    "calls": "--max-calls",
-    "network_requests": "--max-network-requests",
-    "artifact_bytes": "--max-artifact-bytes",
-    "artifacts_total_bytes": "--max-artifacts-total-bytes",
-}
-"""Each limit of a run and its flag."""
 
 
 def _limit(name: str, metavar: str, text: str) -> object:
@@ -153,11 +143,6 @@ MaxArtifactBytes = Annotated[str | None, _limit("artifact_bytes", "SIZE", "Size 
 MaxArtifactsTotalBytes = Annotated[
     str | None, _limit("artifacts_total_bytes", "SIZE", "Size of all artifacts together.")
 ]
-
-
-def limits(given: Mapping[str, Any]) -> dict[str, str]:
-    """The limits among the parameters of a command, by name: the parameter of a limit is `max_NAME`."""
-    return {name: given[f"max_{name}"] for name in LIMIT_FLAGS if given[f"max_{name}"] is not None}
 
 
 def offer_flags(given: Mapping[str, Any]) -> RunFlags:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from remit.commands import options
+from remit.commands import caps, options
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -39,7 +39,7 @@ def resume(
 
     Task, rules and settings are those the run was started with; a file that changed since is named,
     and used only with --reload. New approvals (-a) and limits apply from here on."""
-    limits = options.limits(locals())
+    limits = caps.limits(locals())
     from remit import wiring
     from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
     from remit.commands.sessions import noted

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fakes.cli import Home
-from remit.commands.generate import TASK_SCHEMA, USAGE, differences, generated, main, present
+from remit.commands.generate import RUN_FLAGS, TASK_SCHEMA, USAGE, differences, generated, main, present
 from remit.commands.manual import PAGES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +31,7 @@ def test_the_repository_is_in_step() -> None:
 def test_writes_every_file(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} - {"pyproject.toml"}
     scripts = {"completions/_remit", "completions/remit.bash", "completions/remit.fish"}
-    assert names == {*scripts, *(f"man/{file}" for file in PAGES), TASK_SCHEMA}
+    assert names == {*scripts, *(f"man/{file}" for file in PAGES), TASK_SCHEMA, RUN_FLAGS}
     assert main(["--check", str(root)]) == 0
     assert capsys.readouterr().out == ""
 
@@ -66,7 +66,7 @@ def test_missing_and_foreign_files_are_out_of_step(root: Path, capsys: pytest.Ca
 def test_nothing_generated_yet_is_all_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pyproject.toml").touch()
     assert main(["--check", str(tmp_path)]) == 1
-    assert capsys.readouterr().out.count(": missing\n") == 3 + len(PAGES) + 1
+    assert capsys.readouterr().out.count(": missing\n") == 3 + len(PAGES) + 2
 
 
 @pytest.mark.parametrize("argv", [[], ["a", "b"], ["--check"], ["--chekc"]])

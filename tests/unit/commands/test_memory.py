@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.commands.app import run_app
+from remit.commands.entry import run_app
 from remit.store.memory import MemoryProposals
 
 EVIL = "a fact\x1b]0;pwned\x07\n\x9bsecond line\u202e"

@@ -24,7 +24,7 @@ from remit.base.records import (
     Spent,
 )
 from remit.base.resources import Effect, Resource
-from remit.commands.app import run_app
+from remit.commands.entry import run_app
 from remit.store.journal import FileJournal
 from remit.store.rundir import RunDir
 
