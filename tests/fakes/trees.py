@@ -12,6 +12,7 @@ from remit.code.extract import extract
 from remit.code.facts import Facts
 from remit.code.graph import Graph, build_graph
 from remit.code.languages import by_name, language_of
+from remit.code.roots import go_module
 from remit.code.tree import Skipped, SourceFile, SourceTree
 
 
@@ -23,14 +24,18 @@ def _facts(language: str, text: str) -> Facts:
 def tree(files: Mapping[str, str | Facts]) -> SourceTree:
     """Files by path: their text, or their facts."""
     read = []
+    modules = {}
     for path in sorted(files):
         content = files[path]
+        if path.rpartition("/")[2] == "go.mod" and isinstance(content, str):
+            modules[path.rpartition("/")[0]] = go_module(content.encode())
+            continue
         language = language_of(path) if isinstance(content, str) else by_name(content.language)
         assert language is not None, path
         facts = _facts(language.name, content) if isinstance(content, str) else content
         read.append(SourceFile(path, 1, facts, re.search(language.tests, path) is not None, _key(content)))
     mark = hashlib.sha256(repr(sorted(files.items())).encode()).digest()
-    return SourceTree(read, Skipped(), parsed=len(read), mark=mark)
+    return SourceTree(read, Skipped(), parsed=len(read), mark=mark, go_modules=modules)
 
 
 def _key(content: str | Facts) -> bytes:

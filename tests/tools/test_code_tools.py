@@ -220,6 +220,17 @@ def test_what_was_minified_adds_no_symbols(ask: Callable[..., Outcome], workspac
     assert "[read in part: 1 for being minified]" in outcome.text
 
 
+def test_a_part_of_a_go_module_is_known_by_the_manifest_above(ask: Callable[..., Outcome], workspace: Path) -> None:
+    (workspace / "go/inner/store").mkdir(parents=True)
+    (workspace / "go/inner/store/a.go").write_text("package store\n\nfunc Open() {}\n")
+    source = 'package main\n\nimport "example.com/own/inner/store"\n\nfunc run() { store.Open() }\n'
+    (workspace / "go/inner/main.go").write_text(source)
+    for module, callers in (("example.com/own", ["run"]), ("example.com/other", [])):
+        (workspace / "go/go.mod").write_text(f"module {module}\n")
+        for path in ("go/inner", "go", ""):
+            assert names(ask(CodeRefs(), symbol="Open", path=path).data["rows"]) == callers, (module, path)
+
+
 # -- code_refs ---------------------------------------------------------------------------------
 
 

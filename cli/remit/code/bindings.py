@@ -38,10 +38,11 @@ class Imports:
         if bound is not None:
             return self.meaning(bound, 0)
         for star in self.stars:
-            lent = self._resolver.lend(self.find(star), name, 1)
+            module = self.find(star)
+            lent = self._resolver.lend(module, name, 1)
             if lent is not None:
                 return lent
-            holder = self.dotted(star)
+            holder = self.dotted(star) if module or not self._habits.packages else self._type(star)
             if holder is not None and (member := self._resolver.member(holder, name)) != NONE:
                 return member
         return self.shared(name)
@@ -50,6 +51,11 @@ class Imports:
         """What a definition means that all files see by a name of several parts."""
         found = self.shared(name) if "." in name else NONE
         return found if found >= 0 else None
+
+    def _type(self, spelled: str) -> int | None:
+        """The type that a name of a package and a type means."""
+        found = self.last_part(spelled, 0)
+        return found if isinstance(found, int) and found >= 0 else None
 
     def shared(self, name: str) -> int:
         """What files of a family see of one another without an import."""

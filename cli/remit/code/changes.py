@@ -16,6 +16,7 @@ import msgspec
 
 from remit.code.facts import DEFAULT, EXPORTED, Facts
 from remit.code.families import Habits
+from remit.code.roots import told_by
 
 _TOKEN = re.compile(r"\w+")
 
@@ -49,12 +50,20 @@ def changed_names(change: Change) -> set[str] | None:
     before, after = surface(change.before, change.habits), surface(change.after, change.habits)
     if change.before.language != change.after.language or before.stars != after.stars:
         return None
+    if told_by(change.before) != told_by(change.after):
+        return None
+    if change.habits.packages and _packages(change.before) != _packages(change.after):
+        return None
     # A module whose name is used as that of a thing stands for what it exports alone.
     several = min(len(before.exported), len(after.exported)) > 1 and not change.habits.loose_owners
     if before.exported != after.exported and not several:
         return None
     names = before.by_name.keys() | after.by_name.keys()
     return {token for name in names if before.by_name.get(name) != after.by_name.get(name) for token in tokens(name)}
+
+
+def _packages(facts: Facts) -> list[str]:
+    return [each.name for each in facts.definitions if each.kind == "module" and each.parent < 0]
 
 
 def surface(facts: Facts, habits: Habits) -> Surface:

@@ -24,6 +24,7 @@ from remit.code.facts import Facts
 from remit.code.grammars import version
 from remit.code.languages import HEAD_BYTES, Language, by_content, by_name, find_name, language_by_head, language_of
 from remit.code.pool import Check, Job, Pool
+from remit.code.roots import MAX_GO_MOD_BYTES, MAX_ROOTS, go_module
 from remit.code.tree import (
     MAX_ENTRIES,
     MAX_FILE_BYTES,
@@ -45,15 +46,18 @@ _CHUNK_BYTES = 8 << 20
 _KEY_BYTES = 20
 _BINARY = "binary"
 _HERE = "."
+_GO_MOD = "go.mod"
 
 
 class Listing(msgspec.Struct, frozen=True):
     """The files below a ground, by name from there, as a search finds them. unreadable: what the file system does
-    not show. stopped: the bound that ended it, or ""."""
+    not show. stopped: the bound that ended it, or "". go_module: what a go.mod above says that packages right in the
+    ground are called, or ""."""
 
     names: Sequence[str]
     unreadable: int = 0
     stopped: Bound = ""
+    go_module: str = ""
 
 
 class TreeBounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,7 @@ def read_tree(
     crawl.tree.stopped = listing.stopped
     crawl.tree.skipped.unreadable = listing.unreadable
     seen = crawl.look(crawl.choose(listing.names))
+    crawl.tree.go_modules = _go_modules(ground, listing)
     with kept.opened() as store:
         reading = _Reading(crawl, store, pool)
         reading.recall(seen)
@@ -233,6 +238,7 @@ class _Reading:
         above = self._crawl.ground.name
         self._read.sort(key=lambda each: each[0].name)
         digest = blake2b(tree.stopped.encode(), digest_size=_KEY_BYTES)
+        digest.update(repr(sorted(tree.go_modules.items())).encode())
         for file, packed in self._read:
             assert file.language is not None
             path = file.name if above == _HERE else f"{above}/{file.name}"
@@ -302,6 +308,21 @@ class _Reading:
             file.language = by_name(label)
             return True
         return False
+
+
+def _go_modules(ground: Ground, listing: Listing) -> dict[str, str]:
+    """See `SourceTree.go_modules`."""
+    found = {"": listing.go_module} if listing.go_module else {}
+    for name in [each for each in listing.names if each.endswith(_GO_MOD)][:MAX_ROOTS]:
+        folder, _, base = name.rpartition("/")
+        if base == _GO_MOD and ground.shows(name):
+            try:
+                with ground.open(name) as opened:
+                    module = go_module(opened.read(MAX_GO_MOD_BYTES))
+            except (Failure, OSError):
+                continue
+            found |= {folder: module} if module else {}
+    return found
 
 
 def read_source(pool: Pool, language: Language, source: bytes, check: Check) -> Facts | None:

@@ -29,6 +29,7 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     lends: an import without a name lends all names. least: parts that must agree where a name is found by its end.
 
     source_roots: directories whose own path, and what stands before it, is no part of the name of a package.
+    packages: files say which package they belong to.
 
     common: methods of what the language brings along: by name alone they tell nothing.
     """
@@ -50,6 +51,7 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     lends: bool = False
     least: int = 1
     source_roots: frozenset[str] = frozenset()
+    packages: bool = False
 
     common: frozenset[str] = frozenset()
 
@@ -144,6 +146,7 @@ _JVM = Habits(
     folders=True,
     least=2,
     source_roots=_words("java kotlin scala"),
+    packages=True,
     common=_JVM_COMMON,
 )
 
@@ -221,6 +224,7 @@ _HABITS: Mapping[str, Habits] = {
         endings=(".php",),
         folders=True,
         relative="path",
+        packages=True,
         common=_OTHER_COMMON,
     ),
     "Swift": Habits(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from remit.code.families import Habits
+from remit.code.roots import Root
 
 Parts = tuple[str, ...]
 Files = tuple[int, ...]
 """Indices of files; none: the module is not in the tree."""
 
 _RUST_STANDARD = frozenset(["std", "core", "alloc", "proc_macro", "test"])
+
+_HERE = "."
 
 MAX_FOUND = 64
 """Files of one module. A name that means more of them tells too little."""
@@ -25,9 +28,16 @@ _ENDS_IN_VERSION = re.compile(r"^v\d+$")
 
 
 class Modules:
-    """The files of one family, found by the names that imports give them. paths: by index, from the workspace."""
+    """The files of one family, found by the names that imports give them. paths: by index, from the workspace. roots:
+    what manifests say of the family. packages: of files that say so, the package that they belong to."""
 
-    def __init__(self, habits: Habits, paths: Sequence[tuple[int, str]]) -> None:
+    def __init__(
+        self,
+        habits: Habits,
+        paths: Sequence[tuple[int, str]],
+        roots: Sequence[Root] = (),
+        packages: Mapping[int, str] | None = None,
+    ) -> None:
         self._habits = habits
         self._by_path = {path: index for index, path in paths}
         self._paths = dict(paths)
@@ -51,6 +61,12 @@ class Modules:
                 if parts:
                     self._folders.setdefault(parts[-1], []).append((parts, inside))
         self._found: dict[tuple[str, str], Files] = {}
+        self._top = tuple(folders.get("", ()))
+        named = [(_split(root.name, habits.separators), root) for root in roots]
+        self._roots = sorted(named, key=lambda each: -len(each[0]))
+        self._declared: dict[Parts, list[int]] = {}
+        for index, package in (packages or {}).items():
+            self._declared.setdefault(_split(package, habits.separators), []).append(index)
 
     def find(self, spelled: str, importer: str) -> Files:
         """The files that the module means when the file `importer` names it."""
@@ -74,6 +90,14 @@ class Modules:
             near = self._at(posixpath.normpath(posixpath.join(folder, spelled.replace("\\", "/"))))
             if near or spelled.startswith("."):
                 return near
+        if self._declared:
+            declared = self._declared.get(_split(spelled, habits.separators))
+            if declared is not None or habits.unit == "folder":
+                return tuple(declared or ())
+        if self._roots and "crate" not in habits.roots:
+            rooted = self._rooted(_split(spelled, habits.separators), folder)
+            if rooted is not None:
+                return rooted
         if "crate" in habits.roots:
             return self._of_crate(_split(spelled, habits.separators), importer)
         return self._by_end(self._parts(spelled), folder)
@@ -102,6 +126,34 @@ class Modules:
                 return ()
             folder = f"{folder}/{self._stem(base)}".removeprefix("/")
         return self._at(f"{folder}/{name}" if folder else name) or self._folder((*_split(folder, "/"), name))
+
+    # -- by what manifests say ---------------------------------------------------------------------
+
+    def _rooted(self, parts: Parts, folder: str) -> Files | None:
+        """The module below the root that its name begins with; None where manifests leave it open."""
+        for name, root in self._roots:
+            rest = parts[len(name) :]
+            if parts[: len(name)] != name or (root.whole and rest):
+                continue
+            for place in root.folders:
+                path = "/".join((place, *rest)).strip("/")
+                found = self._package(path) if self._habits.folders else self._at(path or _HERE)
+                if found:
+                    return found
+            if root.family == "Go":
+                return ()
+        within = any(_lies_below(folder, place) for _, root in self._roots for place in root.folders)
+        # What a module of Go imports is in it, or is another's: that is found by its whole name alone.
+        return self._whole(parts) if within and self._habits.standard and self._habits.folders else None
+
+    def _package(self, folder: str) -> Files:
+        return self._folder(_split(folder, "/")) if folder else self._top[:MAX_FOUND]
+
+    def _whole(self, parts: Parts) -> Files:
+        """The directory whose path ends in the whole name, as one that is brought along."""
+        last = parts[-1] if parts else ""
+        ends = [inside for whole, inside in self._folders.get(last, ()) if whole[-len(parts) :] == parts]
+        return tuple(ends[0][:MAX_FOUND]) if ends and len(parts) > 1 else ()
 
     # -- by path -----------------------------------------------------------------------------------
 
@@ -185,10 +237,14 @@ class Modules:
         near = self._in_crate((*module, *parts)) or self._in_crate((*root, *parts))
         if near:
             return near
+        manifest = next((each for name, each in self._roots if name == parts[:1]), None)
+        if manifest is not None:
+            return self._in_crate((*_split(manifest.folders[0], "/"), *parts[1:]))
         crates = [whole[:-1] for whole, _ in self._by_stem.get("lib", ())]
         named = [each for each in crates if len(each) > 1 and each[-2].replace("-", "_") == parts[0]]
-        # The name of a crate stands in no source: of the only one it is taken for granted.
-        crate = named[0] if named else crates[0] if len(crates) == 1 and parts[0] not in _RUST_STANDARD else None
+        # The name of a crate stands in no source: without a manifest it is taken for granted of the only one.
+        alone = len(crates) == 1 and not self._roots and parts[0] not in _RUST_STANDARD
+        crate = named[0] if named else crates[0] if alone else None
         return self._in_crate((*crate, *parts[1:])) if crate is not None else ()
 
     def _in_crate(self, parts: Parts) -> Files:
@@ -210,6 +266,10 @@ class Modules:
                 return parts
             parts = parts[:-1]
         return ()
+
+
+def _lies_below(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder}/")
 
 
 @cache

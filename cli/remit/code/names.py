@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from remit.code.facts import DECLARED, HOLDERS, SYMBOL_KINDS, TEST, Definition, Facts, Import, Typed
 from remit.code.families import Habits, family_of, habits_of
 from remit.code.languages import Language, by_name
 from remit.code.modules import Modules
+from remit.code.roots import MAX_ROOTS, Root, roots_of
 from remit.code.tree import SourceTree
 
 NONE = -1
@@ -67,6 +68,7 @@ class Names:
     name, kind, start, end, flags, parent, tests: of each definition; its parent is a node, NONE at the top of a file.
     owner, returns: of those that have them. first: of each file, its first node. top: of each file, what it defines
     at its top. members: of a node, what it holds. inner: of each file, the names of what does not stand at its top.
+    package: of files that say so, its name.
     imports, inherits, typed: what files import, types inherit by name, and names are told to be; for resolving.
     """
 
@@ -82,6 +84,7 @@ class Names:
         self.returns: dict[int, str] = {}
         self.first: list[int] = []
         self.lines: list[int] = []
+        self.package: dict[int, str] = {}
         self.top: list[dict[str, int]] = []
         self.inner: list[set[str]] = []
         self.members: dict[int, dict[str, int]] = {}
@@ -92,6 +95,8 @@ class Names:
         self.typed_names: list[set[str]] = []
         self._families: dict[str, Family] = {}
         self._kinds: dict[str, str] = {}
+        self._prefix = prefix
+        self._roots: list[Root] = []
 
     @property
     def symbols(self) -> int:
@@ -105,7 +110,10 @@ class Names:
         return bisect_right(self.first, node) - 1
 
     def folder(self, index: int) -> str:
-        """The directory of a file as its package: files of one package may lie below several roots."""
+        """The package of a file: what it says itself, else its directory, which may lie below several roots."""
+        package = self.package.get(index)
+        if package is not None:
+            return package
         folder = self.paths[index].rpartition("/")[0]
         roots = self.family[index].habits.source_roots
         if not roots:
@@ -130,8 +138,12 @@ class Names:
 
     def finish(self) -> None:
         """All files are taken: what they share can be asked for."""
-        for family in self._families.values():
-            family.modules = Modules(family.habits, [(index, self.paths[index]) for index in family.files])
+        roots = [*self._roots, *_go_roots(self.tree.go_modules, self._prefix)]
+        for name, family in self._families.items():
+            files = [(index, self.paths[index]) for index in family.files]
+            own = [root for root in roots if root.family == name]
+            packages = {index: self.package[index] for index in family.files if index in self.package}
+            family.modules = Modules(family.habits, files, own, packages)
 
     def forget(self) -> None:
         """What was needed for resolving alone."""
@@ -161,6 +173,10 @@ class Names:
         self.flags.extend([each.flags for each in definitions])
         self.parent.extend([each.parent + first if each.parent >= 0 else NONE for each in definitions])
         self._take_tests(language, definitions, first, whole=tests)
+        if family.habits.packages:
+            self._take_package(family, index, definitions)
+        if not language.calls and len(self._roots) < MAX_ROOTS:
+            self._roots += roots_of(self.paths[index], facts)
         self._take_definitions(family, index, definitions)
         for each in facts.references:
             if each.kind == "inherit" and each.scope >= 0:
@@ -198,6 +214,14 @@ class Names:
                 if name not in held:
                     held[name] = node
                     self._take_member(family, index, node)
+
+    def _take_package(self, family: Family, index: int, definitions: Sequence[Definition]) -> None:
+        """What stands before all else; a package that holds what is in it is one of its own."""
+        holding = {each.parent for each in definitions}
+        tops = [each for node, each in enumerate(definitions) if each.parent < 0 and node not in holding]
+        parts = [each.name for each in tops if each.kind == "module"]
+        if parts:
+            self.package[index] = family.habits.separators[0].join(parts)
 
     def _take_member(self, family: Family, index: int, node: int) -> None:
         """What is the first of its name in what holds it."""
@@ -277,6 +301,10 @@ class Names:
         elif told not in known and len(known) < _MAX_TOLD:
             known.append(told)
         return name
+
+
+def _go_roots(modules: Mapping[str, str], prefix: str) -> list[Root]:
+    return [Root("Go", name, (f"{prefix}{folder}".strip("/"),)) for folder, name in modules.items()]
 
 
 def owner_name(spelled: str) -> str:

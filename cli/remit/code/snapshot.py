@@ -23,7 +23,7 @@ from remit.code.rank import Ranks
 from remit.code.tree import SourceTree
 from remit.store.facts import Kept, KeptFacts
 
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 """Part of the key of every kept graph: where resolving or ranking comes to something else, it is another number."""
 
 MIN_KEPT_SYMBOLS = 1000

@@ -57,7 +57,9 @@ class Skipped(msgspec.Struct):
 
 class SourceTree(msgspec.Struct):
     """files: by path. unknown: files in no language that is read. parsed: files that were not known from before.
-    stopped: the bound that ended the reading, or "". mark: the same for trees with the same files and content."""
+    stopped: the bound that ended the reading, or "". mark: the same for trees with the same files and content.
+    go_modules: by directory, what a go.mod says that its packages are called; "" for the tree itself, by a go.mod above
+    it too."""
 
     files: list[SourceFile]
     skipped: Skipped
@@ -65,3 +67,4 @@ class SourceTree(msgspec.Struct):
     parsed: int = 0
     stopped: Bound = ""
     mark: bytes = b""
+    go_modules: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 
 import msgspec
@@ -16,9 +16,11 @@ from remit.code.facts import Facts
 from remit.code.installed import missing_grammars
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
+from remit.code.roots import MAX_GO_MOD_BYTES, go_module
 from remit.code.snapshot import graph_of
 from remit.code.tree import SourceTree
 from remit.store.facts import KeptFacts
+from remit.workspace.search_ignore import file_above
 from remit.workspace.search_scan import Wish
 from remit.workspace.search_walk import survey
 
@@ -55,7 +57,8 @@ class Source:
             known = self._graphs.pop(key, None)
             if known is None:
                 prefix = "" if ground.name == "." else f"{ground.name}/"
-                known = Answers(graph_of(tree, prefix, _place(ground, prefix), self._kept, check))
+                place = _place(ground, prefix, tree.go_modules)
+                known = Answers(graph_of(tree, prefix, place, self._kept, check))
             self._graphs[key] = known
             while len(self._graphs) > MAX_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
@@ -66,15 +69,23 @@ class Source:
         self._pool.close()
 
 
-def _place(ground: Ground, prefix: str) -> str:
-    """What tells a tree from others, wherever it is mounted, and how its files are called."""
+def _place(ground: Ground, prefix: str, modules: Mapping[str, str]) -> str:
+    """What tells a tree from others, wherever it is mounted, and how its files and its packages of Go are called."""
     info = os.fstat(ground.fd)
-    return f"{info.st_dev}:{info.st_ino}:{prefix}"
+    place = f"{info.st_dev}:{info.st_ino}:{prefix}"
+    return f"{place}:{sorted(modules.items())}" if modules else place
 
 
 def _names(ground: Ground, check: Check) -> Listing:
     found = survey(ground, Wish(), check, sizes=0)
-    return Listing(found.names, len(found.unreadable), found.stopped)
+    return Listing(found.names, len(found.unreadable), found.stopped, _go_module(ground))
+
+
+def _go_module(ground: Ground) -> str:
+    """What a go.mod above the ground says that packages right in it are called; it rules names and is not shown."""
+    above = file_above(ground, "go.mod", MAX_GO_MOD_BYTES)
+    module = go_module(above[1]) if above is not None else ""
+    return f"{module}/{above[0]}" if above is not None and module else ""
 
 
 class SourceGrant:

@@ -223,6 +223,24 @@ def ignores_above(ground: Ground) -> tuple[tuple[tuple[str, IgnoreFile], ...], b
     return (), False
 
 
+def file_above(ground: Ground, name: str, most: int) -> tuple[str, bytes] | None:
+    """The beginning of the nearest plain file of that name above the ground, up to the repository it lies in, and the
+    path from its directory to the ground. Like `ignores_above` for what rules and is not shown."""
+    path = fd_path(ground.fd)
+    below = ""
+    while path and path != "/" and not _exists(f"{path}/.git"):
+        path, _, part = path.rpartition("/")
+        below = f"{part}/{below}" if below else part
+        try:
+            file = os.open(f"{path}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        with os.fdopen(file, "rb") as opened:
+            if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                return below, opened.read(most)
+    return None
+
+
 def _read_above(path: str) -> IgnoreFile:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

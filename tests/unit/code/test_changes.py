@@ -158,6 +158,13 @@ def test_what_all_others_may_notice_is_no_matter_of_names(before: str, after: st
     assert changed(before, after, "JavaScript") is None
 
 
+def test_what_says_where_packages_lie_is_no_matter_of_names() -> None:
+    assert changed('{"name": "one", "version": "1"}', '{"name": "two", "version": "1"}', "JSON") is None
+    assert changed('{"name": "one", "version": "1"}', '{"name": "one", "version": "2"}', "JSON") == set()
+    first, then = (extract(by_name("Java"), f"package {name};\nclass A {{}}\n".encode()) for name in ("one", "two"))
+    assert changed_names(Change(first, then, habits_of("jvm"))) is None
+
+
 def test_another_language_is_no_matter_of_names() -> None:
     change = Change(Facts("C"), Facts("C++"), habits_of("C"))
     assert changed_names(change) is None
