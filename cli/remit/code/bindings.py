@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from remit.code.facts import Import
+from remit.code.facts import OWN, Import
 from remit.code.names import MANY, MAX_HOPS, NONE, Meaning, Module
 
 if TYPE_CHECKING:
@@ -107,8 +107,10 @@ class Imports:
     def meaning(self, bound: Import, hops: int) -> Meaning:
         """What one import means; what is not in the tree is ()."""
         resolver = self._resolver
-        if not bound.module and bound.alias == "default":
-            return self._names.top[self._index].get(bound.name, NONE)
+        if bound.module == OWN:
+            own = self._names.top[self._index].get(bound.name)
+            other = self.named.get(bound.name) if own is None and hops < MAX_HOPS else None
+            return self.meaning(other, hops + 1) if other is not None else NONE if own is None else own
         module = self.find(bound.module)
         if not bound.name:
             whole = None if module else self.dotted(bound.module)

@@ -18,7 +18,7 @@ A language's queries say what is what by the names of their captures; a match ho
                       module by its looks, capital or imported
     @import           @module; perhaps @name, @alias; @all for all its names, @default for the one it lends by default.
                       A module alone counts where no other match names the same mention of it
-    @import.own       what the file itself has under @name and lends as @alias, without a module
+    @import.own       what the file itself has under @name and lends as @alias, without one by default
     @import.text      an import that `imports.READERS` reads by its text
     @local            a name that the definition around it binds: a parameter, a variable. It hides others
     @typed            a name whose type is told where it is bound, with @type: declared, or made by calling @type

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-FACTS_VERSION = 7
+FACTS_VERSION = 8
 """Part of the key of every kept fact: another shape or another meaning is another number."""
 
 EXPORTED = 1
@@ -77,6 +77,10 @@ class Reference(msgspec.Struct, array_like=True, gc=False):
     scope: int = -1
     count: int = 1
     qualifier: str = ""
+
+
+OWN = "="
+"""The module of an import by which a file lends what it has itself, under another name."""
 
 
 class Import(msgspec.Struct, array_like=True, gc=False):

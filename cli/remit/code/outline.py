@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from remit.base.outline import Item, Outline, Range, Section
-from remit.code.facts import MEMBER_KINDS, TEST, Definition, Facts, Import
+from remit.code.facts import MEMBER_KINDS, OWN, TEST, Definition, Facts, Import
 from remit.code.languages import find_name
 
 _IMPORTS = "imports"
 _TESTS = "tests"
-_LENT = "default"
 _TITLES = {
     "modules": ("module",),
     "types": ("class", "struct", "enum", "union", "interface", "trait", "type"),
@@ -134,7 +133,7 @@ class _Branch:
 
 def _import_section(facts: Facts) -> Iterator[Section]:
     """All imports, names that begin alike told together: `os.{path.join, sep}`. What a file lends is none."""
-    imports = [each for each in facts.imports if each.module or each.alias != _LENT]
+    imports = [each for each in facts.imports if each.module != OWN]
     if not imports:
         return
     items = _modules(imports) if facts.language in _BY_MODULE else _alike(imports, _SEPARATORS.get(facts.language, "."))

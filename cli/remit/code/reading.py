@@ -10,7 +10,19 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from remit.code.comments import comment_above, first_line, is_notice, plain_string
-from remit.code.facts import DECLARED, DEFAULT, EXPORTED, HOLDERS, TEST, Definition, Facts, Import, Reference, Typed
+from remit.code.facts import (
+    DECLARED,
+    DEFAULT,
+    EXPORTED,
+    HOLDERS,
+    OWN,
+    TEST,
+    Definition,
+    Facts,
+    Import,
+    Reference,
+    Typed,
+)
 from remit.code.imports import READERS
 from remit.code.languages import Language
 from remit.code.signatures import MAX_QUALIFIER, qualifier_name, signature, split_name
@@ -315,7 +327,11 @@ class Reading:
     def _hidden(self, scopes: Scopes) -> dict[int, set[str]]:
         """By definition, the names that it binds. What a file binds hides nothing."""
         hidden: dict[int, set[str]] = {}
+        imported = Ranges(self._imported)
         for node in self._locals:
+            # What an import binds is what it imports.
+            if node.start_byte in imported:
+                continue
             hidden.setdefault(scopes.at(node.start_byte), set()).add(self._text(node))
         return hidden
 
@@ -330,8 +346,8 @@ class Reading:
         node = captures[label][0]
         line = node.start_point[0] + 1
         if label == "import.own":
-            own = Import("", line, self._captured(captures, "name"), self._captured(captures, "alias"))
-            self._imports.append((node.start_byte, own))
+            alias = self._captured(captures, "alias") or "default"
+            self._imports.append((node.start_byte, Import(OWN, line, self._captured(captures, "name"), alias)))
             return
         self._imported.append((node.start_byte, node.end_byte))
         if label == "import.text":

@@ -180,6 +180,8 @@ class Resolver:
                 return self.opened(index, found)
         if hops >= MAX_HOPS:
             return None
+        if name == "default" and (spoken := self.lent_by_default(module[0], hops)) is not None:
+            return spoken
         for index in module:
             view = self.view(index)
             bound = view.imports.named.get(name)

@@ -55,3 +55,38 @@ def test_nothing_is_lent_that_is_not_said() -> None:
     assert edges(graph({**circle, "c.ts": "import x from './a';\nfunction f() { x(); }\n"})) <= {
         *("c.ts:f -> a.ts", "c.ts:f -> b.ts", "c.ts -> a.ts", "a.ts -> b.ts", "b.ts -> a.ts")
     }
+
+
+@pytest.mark.parametrize(
+    ("between", "user"),
+    [
+        ("import Own from './a';\nexport default Own;\n", "import X from './between';\nfunction go() { X.keep(); }\n"),
+        (
+            "import Own from './a';\nexport { Own as X };\n",
+            "import { X } from './between';\nfunction go() { X.keep(); }\n",
+        ),
+        ("", "import * as all from './a';\nfunction go() { all.default.keep(); }\n"),
+    ],
+)
+def test_what_is_lent_on(between: str, user: str) -> None:
+    files = {"a.ts": "export default class Store { static keep() {} }\n" + OTHERS, "between.ts": between, "b.ts": user}
+    assert "b.ts:go -> a.ts:Store.keep" in edges(graph(files))
+
+
+def test_what_is_all_that_a_module_exports() -> None:
+    found = edges(
+        graph(
+            {
+                "a.js": "function made() {}\nfunction other() {}\nmodule.exports = made;\n",
+                "b.js": "const run = require('./a');\nfunction go() { run(); }\n",
+            }
+        )
+    )
+    assert "b.js:go -> a.js:made" in found
+
+
+@pytest.mark.parametrize(
+    "bound", ["const all = await import('./a'); all.other()", "const { other } = await import('./a'); other()"]
+)
+def test_what_is_imported_when_it_is_needed(bound: str) -> None:
+    assert "b.ts:go -> a.ts:other" in edges(graph({"a.ts": OTHERS, "b.ts": f"async function go() {{ {bound} }}\n"}))

@@ -142,12 +142,19 @@
   (export_clause (export_specifier name: _ @name alias: _ @alias))
   source: (string) @module) @import
 (export_statement (namespace_export (_) @alias) source: (string) @module) @import
-; What the file lends by default: its own, under that name.
+; What the file lends under another name, or by default.
 (export_statement . "export" . "default" @alias . value: (identifier) @name) @import.own
-((export_statement (export_clause (export_specifier name: (_) @name alias: _ @alias)) !source) @import.own
-  (#eq? @alias "default"))
+(export_statement (export_clause (export_specifier name: (_) @name alias: _ @alias)) !source) @import.own
+((assignment_expression left: (member_expression) @_exports right: (identifier) @name) @import.own
+  (#eq? @_exports "module.exports"))
 (export_statement . "export" . "*" @all source: (string) @module) @import
 (call_expression function: (import) arguments: (arguments . (string) @module)) @import
+(variable_declarator
+  name: (identifier) @alias
+  value: (await_expression (call_expression function: (import) arguments: (arguments . (string) @module)))) @import
+(variable_declarator
+  name: (object_pattern (shorthand_property_identifier_pattern) @name)
+  value: (await_expression (call_expression function: (import) arguments: (arguments . (string) @module)))) @import
 ((call_expression function: (identifier) @_require arguments: (arguments . (string) @module)) @import
   (#eq? @_require "require"))
 ((variable_declarator
