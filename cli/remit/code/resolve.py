@@ -139,11 +139,11 @@ class Resolver:
             open_ends += beyond
         return found
 
-    def returned(self, function: int, spelled: str) -> int:
+    def returned(self, function: int, spelled: str, hops: int = 0) -> int:
         """The node of the type that a function is told to return, or NONE."""
         names = self.names
         index = names.file_of(function)
-        found = self.view(index).type_named(function - names.first[index], spelled)
+        found = self.view(index).type_named(function - names.first[index], spelled, hops)
         return found if 0 <= found < names.symbols and names.kind[found] in TYPES else NONE
 
     def real(self, node: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from remit.code.bindings import Imports
 from remit.code.facts import HOLDERS, SYMBOL_KINDS
-from remit.code.names import MANY, NONE, TYPES, Meaning
+from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Meaning
 
 if TYPE_CHECKING:
     from remit.code.resolve import Resolver
@@ -129,7 +129,9 @@ class View:
         if found < 0 or found >= self._names.symbols or self._names.kind[found] in TYPES:
             return found
         returns = self._names.returns.get(found)
-        return self._resolver.returned(found, returns) if returns is not None else NONE
+        if returns is None or hops > MAX_HOPS:
+            return NONE  # What is told of functions may go round in a circle.
+        return self._resolver.returned(found, returns, hops + 1)
 
     def _above(self, scope: int) -> int:
         parent = self._names.parent[self._first + scope]

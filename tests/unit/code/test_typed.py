@@ -44,3 +44,19 @@ def test_python_tells_types_by_calls_and_annotations() -> None:
         ("parser", "argparse.ArgumentParser", "parser"),
         ("handle", "Opened", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        (
+            "a.go",
+            "package a\n\ntype C struct{}\n\nfunc (c *C) Context() context.Context { return nil }\n\n"
+            "func run(c *C) { c.Context(); ctx := c.Context(); ctx.Done() }\n",
+        ),
+        ("a.go", "package a\n\nfunc F() F { return nil }\n\nfunc run() { x := F(); x.F() }\n"),
+        ("a.py", "def a() -> b: ...\ndef b() -> a: ...\ndef run():\n    x = a()\n    x.go()\n"),
+    ],
+)
+def test_what_functions_are_told_to_return_may_go_round_in_a_circle(path: str, source: str) -> None:
+    assert any(edge.startswith(f"{path}:run -> ") for edge in edges(graph({path: source})))
