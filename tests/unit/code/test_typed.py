@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from fakes.trees import edges, graph
 from remit.code.extract import extract
 from remit.code.languages import by_name
 
@@ -51,8 +54,8 @@ def test_python_tells_types_by_calls_and_annotations() -> None:
     [
         (
             "a.go",
-            "package a\n\ntype C struct{}\n\nfunc (c *C) Context() context.Context { return nil }\n\n"
-            "func run(c *C) { c.Context(); ctx := c.Context(); ctx.Done() }\n",
+            "package a\n\ntype C struct{}\n\nfunc (c *C) Flag() (flag *flag.Flag) { return nil }\n\n"
+            "func run(c *C) { made := c.Flag(); made.Go() }\nfunc (c *C) Go() {}\n",
         ),
         ("a.go", "package a\n\nfunc F() F { return nil }\n\nfunc run() { x := F(); x.F() }\n"),
         ("a.py", "def a() -> b: ...\ndef b() -> a: ...\ndef run():\n    x = a()\n    x.go()\n"),
