@@ -7,6 +7,7 @@ import importlib.util
 import lzma
 import os
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
@@ -143,7 +144,7 @@ def _file(name: str) -> Path:
 
 def _in_memory(name: str, library: bytes) -> str:
     """A file that holds the library and needs no place on a disk."""
-    if not hasattr(os, "memfd_create"):
+    if sys.platform != "linux":
         return _on_disk(name, library)
     fd = os.memfd_create(name, os.MFD_CLOEXEC)
     os.write(fd, library)

@@ -16,6 +16,7 @@ import gc
 import os
 import resource
 import signal
+import sys
 from typing import BinaryIO
 
 from remit.code.extract import MAX_SECONDS, extract
@@ -35,7 +36,8 @@ _MAX_WRITTEN = 64 << 20
 
 _COLLECT_EVERY = 200
 _LIMITS = (
-    (resource.RLIMIT_AS, MAX_MEMORY),
+    # Other systems refuse this one.
+    *(((resource.RLIMIT_AS, MAX_MEMORY),) if sys.platform == "linux" else ()),
     (resource.RLIMIT_CORE, 0),
     (resource.RLIMIT_FSIZE, _MAX_WRITTEN),
 )

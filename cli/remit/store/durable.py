@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -47,6 +48,14 @@ def write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def sync_data(fd: int) -> None:
+    """Make what was written durable; of the file's own facts its size alone. Raises OSError."""
+    if sys.platform == "linux":
+        os.fdatasync(fd)
+    else:
+        os.fsync(fd)
 
 
 def sync_directory(path: str) -> None:

@@ -18,7 +18,7 @@ import msgspec
 from remit.base.errors import EnvironmentFault, UsageFault
 from remit.base.records import Record
 from remit.base.text import scrub_tree
-from remit.store.durable import environment_fault, sync_directory, telling, write_all
+from remit.store.durable import environment_fault, sync_data, sync_directory, telling, write_all
 
 
 @cache
@@ -74,7 +74,7 @@ class FileJournal:
             try:
                 write_all(self._fd, line)
                 if sync:
-                    os.fdatasync(self._fd)
+                    sync_data(self._fd)
             except OSError as problem:
                 self._broken = environment_fault(problem, self.path, "write the journal")
                 with suppress(OSError):
@@ -90,7 +90,7 @@ class FileJournal:
             if self._broken is None:
                 self._broken = EnvironmentFault("the journal is closed", where=self.path)
                 with suppress(OSError):
-                    os.fdatasync(self._fd)
+                    sync_data(self._fd)
             if self._fd >= 0:
                 os.close(self._fd)
                 self._fd = -1

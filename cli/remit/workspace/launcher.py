@@ -44,7 +44,6 @@ REAP_SECONDS = 1.0
 _SIGTERM, _SIGPIPE, _SIGXFSZ = 15, 13, 25
 _MAX_FD = 1 << 20
 _PAUSE = 0.01
-_LINUX = sys.platform.startswith("linux")
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -110,7 +109,7 @@ def _serve_one(control: int, door: int) -> NoReturn:
 
 
 def _serve(control: int, door: int, request: Request) -> None:
-    kernel = Kernel() if _LINUX else None
+    kernel = Kernel() if sys.platform == "linux" else None
     jail = request["jail"]
     if kernel is not None:
         attempt("tree", kernel.adopt_orphans)
@@ -181,10 +180,12 @@ def _wait(control: int, child: int, reaper: Reaper, tree: OwnNamespace | Descend
 
 def _watch(child: int) -> int:
     """A descriptor that is readable once the child has ended; -1 where the system has none."""
-    try:
-        return os.pidfd_open(child)
-    except (AttributeError, OSError):
-        return -1
+    if sys.platform == "linux":
+        try:
+            return os.pidfd_open(child)
+        except (AttributeError, OSError):
+            pass
+    return -1
 
 
 def _become(control: int, request: Request, kernel: Kernel | None, dies_with_parent: bool) -> NoReturn:
@@ -221,7 +222,7 @@ def _feed(data: bytes) -> None:
     """Put what the command is told on its standard input, in a file that has no name: it need not be read."""
     if not data:
         return
-    fd = os.memfd_create("stdin") if _LINUX else _unnamed()
+    fd = _unnamed()
     left = memoryview(data)
     while left:
         left = left[os.write(fd, left) :]
@@ -231,6 +232,8 @@ def _feed(data: bytes) -> None:
 
 
 def _unnamed() -> int:
+    if sys.platform == "linux":
+        return os.memfd_create("stdin")
     path = f"/tmp/remit-stdin-{os.getpid()}"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     os.unlink(path)

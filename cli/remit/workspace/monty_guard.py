@@ -69,6 +69,8 @@ class WorkerGuard:
 
 def _in_memory(content: bytes) -> int:
     """A program that has no name in the file system, open for reading. Raises OSError."""
+    if sys.platform != "linux":
+        raise OSError
     try:
         fd = os.memfd_create("worker", os.MFD_CLOEXEC | _MAY_RUN)
     except OSError:

@@ -30,6 +30,7 @@ PIPE_BYTES = 1 << 20
 """What a command can print ahead of us, where the system lets a pipe hold as much."""
 
 _F_SETPIPE_SZ = 1031
+_CLOSED_BY_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _FD_BYTES = 4
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from remit.workspace.launcher import main; main(sys.argv[1:])"
@@ -199,7 +200,7 @@ class Launched:
 
         def ready() -> None:
             # Not recv_fds, which has no heed of flags: no process of ours may inherit what arrives.
-            _, arrived, _, _ = door.recvmsg(1, socket.CMSG_LEN(_FD_BYTES), socket.MSG_CMSG_CLOEXEC)
+            _, arrived, _, _ = door.recvmsg(1, socket.CMSG_LEN(_FD_BYTES), _CLOSED_BY_EXEC)
             self._shut()
             for _, _, fd in arrived:
                 opened(socket.socket(fileno=int.from_bytes(fd[:_FD_BYTES], sys.byteorder)), self.ask_to_end)

@@ -10,6 +10,7 @@ import errno
 import os
 import posixpath
 import stat
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -273,13 +274,15 @@ def _take_over(fd: int, item: _Item, mode: int) -> None:
         except PermissionError:
             # A program must not run with the rights of another owner than before.
             mode &= ~(stat.S_ISUID | stat.S_ISGID)
-    if info is not None and hasattr(os, "listxattr"):
+    if info is not None:
         with suppress(OSError):
             _copy_attributes(fd, item)
     os.fchmod(fd, mode)
 
 
 def _copy_attributes(fd: int, item: _Item) -> None:
+    if sys.platform != "linux":
+        return
     old = os.open(item.base, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=item.folder.fd)
     try:
         for name in os.listxattr(old):

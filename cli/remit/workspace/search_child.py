@@ -8,6 +8,7 @@ import resource
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -64,9 +65,10 @@ class Child:
             raise Failure(
                 ErrorCode.COMMAND_FAILED, f"the search program {argv[0]} could not be started: {problem.strerror}"
             ) from None
-        # It may have ended, or run as another user than the one this process began as.
-        with contextlib.suppress(OSError):
-            resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (memory, memory))
+        if sys.platform == "linux":
+            # It may have ended, or run as another user than the one this process began as.
+            with contextlib.suppress(OSError):
+                resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (memory, memory))
 
     def __enter__(self) -> Child:
         return self
