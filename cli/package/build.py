@@ -4,62 +4,61 @@ Makes `remit-VERSION-SYSTEM-MACHINE` (an executable file), its `.sha256` and its
 A venv of run-time packages alone is made for it, PyInstaller collects a directory from that, and `header.sh` in front
 of the directory's archive makes one file of it, which unpacks itself into the user's cache when it is first run.
 
-Two builds of one commit on one system are the same to the byte: names are sorted, times are those of the last commit
-(or SOURCE_DATE_EPOCH), hashes are not salted. Another compiler, libc or Python gives another file.
+Two builds of one commit on one system are the same to the byte, wherever and whenever they are made
+(`tests/check_build.py`): packages are those of `locked.txt`, names are sorted, times are fixed, hashes are not salted.
+Another Python, libc or system library gives another file. `--lock` writes `locked.txt` anew, with what there is today.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
-import io
-import json
 import lzma
 import os
 import platform
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
+
+from join import MADE, join
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 EXTRAS = "python,images,binary"
 """Of the wheel; a local model is too large to carry."""
 
-MARK = b"#PAYLOAD#\n"
+LOCKED = HERE / "locked.txt"
+"""The version of every package that goes into it, or makes it."""
+
+VERSION = "from remit import __version__; print(__version__)"
+OURS = {"remit", "pip", "setuptools"}
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--out", type=Path, default=ROOT / "dist")
     options.add_argument("--wheel", type=Path, help="of remit; built when it is not given")
+    options.add_argument("--lock", action="store_true", help="only write down which packages there are today")
     given = options.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    epoch = os.environ.get("SOURCE_DATE_EPOCH") or _commit_time()
     with tempfile.TemporaryDirectory(prefix="remit-build-") as place:
         work = Path(place)
         wheel = given.wheel or _wheel(work)
-        python = _environment(work, wheel)
-        folder = _collect(work, python, epoch)
-        version = _say(python, "from remit import __version__; print(__version__)")
-        target = given.out / f"remit-{version}-{_system()}"
-        _join(folder, target, int(epoch))
+        python = _environment(work, wheel, locked=not given.lock)
+        if given.lock:
+            _lock(_installed(python))
+            return 0
+        folder = _collect(work, python)
+        given.out.mkdir(parents=True, exist_ok=True)
+        target = given.out / f"remit-{_say(python, '-c', VERSION)}-{_system()}"
+        join(folder, target)
         digest = hashlib.sha256(target.read_bytes()).hexdigest()
         Path(f"{target}.sha256").write_text(f"{digest}  {target.name}\n")
-        Path(f"{target}.cdx.json").write_text(_bill(python, version, digest))
+        bill = _say(python, str(HERE / "bill.py"), str(work / "origins.json"), str(folder), digest)
+        Path(f"{target}.cdx.json").write_text(f"{bill}\n")
     print(f"{target} {target.stat().st_size} bytes, sha256 {digest}")
     return 0
-
-
-def _commit_time() -> str:
-    told = subprocess.run(
-        ["git", "log", "-1", "--format=%ct"], cwd=ROOT, check=False, capture_output=True, text=True
-    ).stdout.strip()
-    return told or "1700000000"
 
 
 def _system() -> str:
@@ -72,23 +71,37 @@ def _wheel(work: Path) -> Path:
     return next((work / "wheel").glob("remit-*.whl"))
 
 
-def _environment(work: Path, wheel: Path) -> Path:
+def _environment(work: Path, wheel: Path, *, locked: bool) -> Path:
     """A venv that holds what the program needs, and PyInstaller; its Python."""
     venv = work / "venv"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     python = venv / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]"], check=True)
+    constraints = ["-c", LOCKED] if locked else []
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]", *constraints], check=True)
+    if locked and (free := set(_installed(python)) - set(LOCKED.read_text().split())):
+        raise SystemExit(f"not in {LOCKED.name}: {', '.join(sorted(free))}; write it anew with --lock")
     return python
 
 
-def _collect(work: Path, python: Path, epoch: str) -> Path:
+def _installed(python: Path) -> list[str]:
+    """`NAME==VERSION` of all packages but those that every build brings."""
+    return [line for line in _say(python, "-m", "pip", "freeze").splitlines() if line.partition(" ")[0] not in OURS]
+
+
+def _lock(installed: list[str]) -> None:
+    """What is not installed here stays: other systems need it."""
+    versions = dict(line.split("==") for line in [*LOCKED.read_text().split(), *installed])
+    LOCKED.write_text("".join(f"{name}=={versions[name]}\n" for name in sorted(versions, key=str.lower)))
+
+
+def _collect(work: Path, python: Path) -> Path:
     """The directory with everything in it."""
     shutil.copy(HERE / "remit.spec", work)
     shutil.copy(HERE / "entry.py", work)
     _write_index(python)
-    environ = {**os.environ, "SOURCE_DATE_EPOCH": epoch, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    fixed = {"SOURCE_DATE_EPOCH": str(MADE), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
     command = [python, "-m", "PyInstaller", "--noconfirm", "--log-level=WARN", "remit.spec"]
-    subprocess.run(command, cwd=work, env=environ, check=True)
+    subprocess.run(command, cwd=work, env={**os.environ, **fixed}, check=True)
     folder = work / "dist" / "remit"
     _pack(folder / "_internal" / "bin" / "monty")
     return folder
@@ -112,65 +125,8 @@ def _write_index(python: Path) -> None:
     subprocess.run([python, "-c", code], check=True)
 
 
-def _join(folder: Path, target: Path, epoch: int) -> None:
-    """Header and archive as one executable file."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for path in sorted(folder.rglob("*")):
-            info = tar.gettarinfo(path, str(path.relative_to(folder)))
-            info.uid = info.gid = 0
-            info.uname = info.gname = ""
-            info.mtime = epoch
-            info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
-            if info.isreg():
-                with path.open("rb") as file:
-                    tar.addfile(info, file)
-            else:
-                tar.addfile(info)
-    packed = gzip.compress(archive.getvalue(), 9, mtime=0)
-    digest = hashlib.sha256(packed).hexdigest()[:16]
-    header = (HERE / "header.sh").read_text().replace("@DIGEST@", digest).encode()
-    target.write_bytes(header + MARK + packed)
-    target.chmod(0o755)
-
-
-def _say(python: Path, code: str) -> str:
-    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-
-
-def _bill(python: Path, version: str, digest: str) -> str:
-    """CycloneDX 1.5: the packages inside, with their licences."""
-    code = (
-        "import importlib.metadata as m, json;"
-        "print(json.dumps(sorted((d.metadata['Name'], d.version,"
-        " d.metadata.get('License-Expression') or d.metadata.get('License') or '') for d in m.distributions())))"
-    )
-    parts = [
-        {
-            "type": "library",
-            "name": name,
-            "version": release,
-            "purl": f"pkg:pypi/{name.lower()}@{release}",
-            "licenses": [{"license": {"name": licence.splitlines()[0][:100]}}] if licence else [],
-        }
-        for name, release, licence in json.loads(_say(python, code))
-        if name.lower() not in {"pip", "setuptools", "pyinstaller", "pyinstaller-hooks-contrib", "altgraph", "remit"}
-    ]
-    bill = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": {
-            "component": {
-                "type": "application",
-                "name": "remit",
-                "version": version,
-                "hashes": [{"alg": "SHA-256", "content": digest}],
-            }
-        },
-        "components": parts,
-    }
-    return json.dumps(bill, indent=1) + "\n"
+def _say(python: Path, *args: str) -> str:
+    return subprocess.run([python, *args], check=True, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

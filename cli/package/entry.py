@@ -13,7 +13,7 @@ try:  # noqa: SIM105 - contextlib is a millisecond of every start
 except OSError:
     pass
 if os.path.basename(os.environ.pop("REMIT_STARTED_AS", "")).startswith("remit-sdk"):
-    from remit.commands.sdk import main
+    from remit.__main__ import main_sdk as main
 else:
     from remit.__main__ import main
 main()

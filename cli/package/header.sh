@@ -1,49 +1,89 @@
 #!/bin/sh
 # remit, as one file. It unpacks itself into a cache directory when it is first run, and runs from there.
-REMIT_STARTED_AS=$0
-export REMIT_STARTED_AS
-name=rt-@DIGEST@
+# In braces, so that a shell reads all of this before it does any of it: a file that was cut short does nothing.
+{
+self=$0
+[ -r "$self" ] || self=$(command -v "$self")
+name=rt-@DIGEST@ start=@START@ bytes=@BYTES@
+place=
+# The system's own tools; the program gets its PATH back.
+path_set=${PATH+set} path_was=${PATH-}
+PATH=/usr/bin:/bin${PATH:+:$PATH}
+
+payload() { tail -c +$start <"$self"; }
+
+# Names, sizes, times and modes of all files: cut, replaced or missing ones show.
+state() (
+  cd "$1" && LC_ALL=C exec xargs stat @STAT@ <.files
+)
+
+ours() { [ -O "$1" ] && [ ! -L "$1" ]; }
 
 whole() {
-  [ -x "$1/remit" ] && [ -O "$1" ] && [ ! -L "$1" ] && [ "$(cat "$1/.whole" 2>/dev/null)" = "$(state "$1")" ]
+  [ -x "$1/$name/remit" ] && ours "$1" && ours "$1/$name" &&
+    [ "$(cat "$1/$name/.whole" 2>/dev/null)" = "$(state "$1/$name" 2>/dev/null)" ]
 }
 
-# Names, sizes and times of all files: cut, replaced or missing ones show.
-state() (
-  cd "$1" || exit 1
-  if [ "$(uname)" = Linux ]; then find . -name '.?*' -prune -o -type f -printf '%P %s %T@ %m\n'
-  else find . -name '.?*' -prune -o -type f -exec stat -f '%N %z %m %p' {} +
-  fi | LC_ALL=C sort | cksum
+# Nothing of root's is left in the home of another user.
+may_be_made() {
+  above=$1
+  while [ ! -e "${above:=/}" ]; do above=${above%/*}; done
+  [ -O "$above" ] || [ "$(id -u)" != 0 ]
+}
+
+# All of it, and as it was packed: what tar takes may be damaged still.
+extract() (
+  unset TAR_OPTIONS GZIP
+  payload | { gzip -dc && : >"$new/.all"; } | { tar -xof - -C "$new" && cat >/dev/null; } && [ -f "$new/.all" ]
 )
 
 unpack() {
-  mkdir -p "$1" 2>/dev/null && [ -O "$1" ] && [ ! -L "$1" ] && chmod 700 "$1" 2>/dev/null || return 1
-  new=$(mktemp -d "$1/.new.XXXXXX" 2>/dev/null) || return 1
+  umask_was=$(umask)
+  umask 077
+  new=
   trap 'rm -rf "$new"' EXIT
+  trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  if sed '1,/^#PAYLOAD#$/d' "$0" | gzip -dc 2>/dev/null | tar -xf - -C "$new" 2>/dev/null &&
-    state "$new" >"$new/.whole" 2>/dev/null && "$new/remit" --version >/dev/null 2>&1 &&
-    "$new/remit" __settle "$new" "$1/$name"; then
-    rm -rf "$new"
-    trap - EXIT INT TERM
-    whole "$1/$name"
-  else
-    rm -rf "$new"
-    trap - EXIT INT TERM
-    return 1
-  fi
+  mkdir -p "$1" 2>/dev/null && ours "$1" && chmod 700 "$1" 2>/dev/null &&
+    new=$(mktemp -d "$1/.new.XXXXXX" 2>/dev/null) &&
+    extract 2>/dev/null && [ -f "$new/.$name" ] && state "$new" >"$new/.whole" 2>/dev/null &&
+    REMIT_STARTED_AS='' "$new/remit" --version </dev/null >/dev/null 2>&1 &&
+    REMIT_STARTED_AS='' "$new/remit" __settle "$new" "$1/$name" </dev/null >/dev/null 2>&1
+  [ -z "$new" ] || rm -rf "$new"
+  trap - EXIT HUP INT TERM
+  umask "$umask_was"
+  whole "$1"
 }
 
-umask_was=$(umask)
-umask 077
-for base in "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/remit" "${TMPDIR:-/tmp}/remit-$(id -u)"; do
-  case $base in /*) ;; *) continue ;; esac
-  if whole "$base/$name" || unpack "$base"; then
-    umask "$umask_was"
-    exec "$base/$name/remit" "$@"
-  fi
-done
-echo "error: remit cannot unpack itself: no directory that may be written and run from, tried ${XDG_CACHE_HOME:-${HOME:-}/.cache}/remit and ${TMPDIR:-/tmp}" >&2
-echo "hint: let XDG_CACHE_HOME or TMPDIR name one" >&2
+cache=
+case ${XDG_CACHE_HOME-} in
+/*) cache=$XDG_CACHE_HOME ;;
+*) case ${HOME-} in /*) [ ! -d "$HOME" ] || cache=${HOME%/}/.cache ;; esac ;;
+esac
+if [ -n "$cache" ] && { whole "$cache/remit" || { may_be_made "$cache" && unpack "$cache/remit"; }; }; then
+  place=$cache/remit/$name
+else
+  for temp in "${TMPDIR-}" /tmp /var/tmp; do
+    case $temp in /*) [ -d "$temp" ] || continue ;; *) continue ;; esac
+    temp=${temp%/}/remit-$(id -u)
+    if whole "$temp" || unpack "$temp"; then
+      place=$temp/$name
+      break
+    fi
+  done
+fi
+if [ -n "$place" ]; then
+  if [ -n "$path_set" ]; then PATH=$path_was; else unset PATH; fi
+  REMIT_STARTED_AS=$0
+  export REMIT_STARTED_AS
+  exec "$place/remit" "$@"
+elif (unset GZIP; payload | gzip -t) 2>/dev/null; then
+  echo "error: remit cannot unpack itself: no directory that takes @NEEDED@ MB and may be run from, tried ${cache:-no cache directory}, ${TMPDIR:+$TMPDIR, }/tmp and /var/tmp" >&2
+  echo "hint: let XDG_CACHE_HOME or TMPDIR name one" >&2
+else
+  echo "error: $self is damaged, or was not downloaded whole: $(($(wc -c <"$self"))) of $bytes bytes" >&2
+  echo "hint: download it again, and compare its sha256" >&2
+fi
 exit 9
+}
