@@ -1,4 +1,5 @@
-"""Build hook: the grammars of code intelligence, taken from the packages that carry them and compressed one by one.
+"""Build hook: the grammars of code intelligence, taken from the packages that carry them and compressed one by one,
+and where the manual and the completions go.
 
 Writes `cli/remit/_grammars/<language>.xz` and, in `NOTICE`, where each comes from. The files are built, never
 kept under version control. A grammar is a shared library, so that a wheel holds those of its platform.
@@ -55,7 +56,8 @@ PACKED = [
 ALONE = {"csharp": "tree-sitter-c-sharp", "yaml": "tree-sitter-yaml"}
 """Languages whose grammar is a package of its own."""
 
-TARGET = Path(__file__).resolve().parent / "remit" / "_grammars"
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "cli" / "remit" / "_grammars"
 
 
 class GrammarHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -64,6 +66,7 @@ class GrammarHook(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name != "wheel":
             return
         build_data["artifacts"].append("cli/remit/_grammars/*")
+        build_data["shared_data"].update(_shared())
         pack = distribution(PACK)
         write(pack)
         build_data["pure_python"] = False
@@ -72,6 +75,18 @@ class GrammarHook(BuildHookInterface):  # type: ignore[type-arg]
     def clean(self, versions: list[str]) -> None:
         for file in TARGET.glob("*"):
             file.unlink()
+
+
+def _shared() -> dict[str, str]:
+    """Manual pages and completion scripts, to where shells and `man` look below the prefix."""
+    places = {
+        "remit.bash": "bash-completion/completions/remit",
+        "_remit": "zsh/site-functions/_remit",
+        "remit.fish": "fish/vendor_completions.d/remit.fish",
+    }
+    pages = {page: f"man/man{page.suffix[1:]}/{page.name}" for page in (ROOT / "man").glob("*.[1-9]")}
+    scripts = {ROOT / "completions" / name: place for name, place in places.items()}
+    return {str(file): f"share/{place}" for file, place in sorted({**pages, **scripts}.items())}
 
 
 def write(pack: Distribution) -> None:
