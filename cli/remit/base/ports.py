@@ -12,6 +12,7 @@ from remit.base.events import Event
 from remit.base.messages import Part, Request
 from remit.base.records import PlanWritten, Record
 from remit.base.resources import Effect, Resource
+from remit.base.spec import HookEvent
 
 
 class Clock(Protocol):
@@ -169,6 +170,18 @@ class Hooks(Protocol):
 
     async def on_stop(self, text: str, again: bool) -> HookWord:
         """When the model is done. text: its answer. again: a hook has had it go on before."""
+        ...
+
+    async def on_asked(self, call: Call) -> HookWord:
+        """When somebody is to be asked about a call. Only `stop` counts."""
+        ...
+
+    async def on_step(self, event: HookEvent, fields: Mapping[str, Any], kind: str = "") -> HookWord:
+        """Another step. fields: what is told of it. kind: of the step, which matchers go by."""
+        ...
+
+    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+        """The same, told of the steps of an agent."""
         ...
 
 

@@ -5,12 +5,14 @@ The journal's first record holds it, so that a resume needs none of the files ag
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 import msgspec
 
 from remit.base.calls import Decide
+from remit.base.claude_names import their_name
 from remit.base.limits import Limits
 from remit.base.messages import Effort, ImageBlock
 
@@ -180,14 +182,33 @@ class Disabled(msgspec.Struct, frozen=True):
     why: str
 
 
-HookEvent = Literal["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop"]
-"""Steps of a run that hooks hear of: before a call, after one that did what it should, after one that failed, before a
-message of the user reaches the model, and when the model is done."""
+HookEvent = Literal[
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "Notification",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "Stop",
+    "SessionEnd",
+]
+"""Steps of a run that hooks hear of: when a process takes its session up, before a message of the user reaches the
+model, before a call, when somebody is to be asked about one, after one that did what it should, after one that failed,
+when an agent begins and when it is done, before the transcript is summed up, when the model is done, and when the
+process ends."""
+
+
+SHELL_LINE = ("/bin/sh", "-c")
+"""Begins the words of a hook that is a line for a shell."""
 
 
 class Hook(msgspec.Struct, frozen=True):
     """A command of the user that hears of one step of a run. argv: never empty; the program is absolute, or a name on
-    PATH. match: names of tools with `*` and `?`; empty for all. seconds: it may take. where: `file:line`."""
+    PATH. match: names of tools with `*` and `?`; empty for all. matcher: a pattern of what clients call the tool, or of
+    the kind of another step, "" for all. seconds: it may take. where: `file:line`."""
 
     event: HookEvent
     argv: tuple[str, ...]
@@ -195,10 +216,16 @@ class Hook(msgspec.Struct, frozen=True):
     match: tuple[str, ...] = ()
     seconds: float = 60.0
     why: str = ""
+    matcher: str = ""
 
     def concerns(self, tool: str) -> bool:
         """Whether it hears of calls of this tool."""
-        return not self.match or any(fnmatchcase(tool, pattern) for pattern in self.match)
+        named = not self.match or any(fnmatchcase(tool, pattern) for pattern in self.match)
+        return named and self.fits(their_name(tool))
+
+    def fits(self, kind: str) -> bool:
+        """Whether it hears of steps of this kind."""
+        return not self.matcher or re.fullmatch(self.matcher, kind) is not None
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):

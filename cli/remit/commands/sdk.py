@@ -73,6 +73,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
         states=environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1",
         asks=flags.permission_tool is not None,
         mode=plan.mode,
+        hook_events=flags.hook_events,
         unsupported=unconnected(flags),
     )
     names = ClaudeNames(cwd)
@@ -236,6 +237,7 @@ def _spec(
         spec,
         name="sdk",
         ask=there(rules.ask, named),
+        hooks=(*spec.hooks, *rules.hooks),
         system_base=wanted.system or systems[0],
         system="\n\n".join(filter(None, (systems[1], wanted.append))),
         mode=wanted.mode or mode,

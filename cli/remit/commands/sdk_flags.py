@@ -65,7 +65,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("resume_drops", ("--resume-drops-turn",), metavar="uuid"),
     Flag("no_persistence", ("--no-session-persistence",), "flag", help="Leave nothing behind that could be resumed."),
     Flag("strict_mcp", ("--strict-mcp-config",), "flag", ignored=True),
-    Flag("hook_events", ("--include-hook-events",), "flag", ignored=True),
+    Flag("hook_events", ("--include-hook-events",), "flag", help="Lines tell of the hooks that run."),
     Flag("setting_sources", ("--setting-sources",), ignored=True),
     Flag("thinking_display", ("--thinking-display",), ignored=True),
     Flag("task_budget", ("--task-budget",), ignored=True),
@@ -125,6 +125,7 @@ class SdkFlags(msgspec.Struct, kw_only=True):
     session_mirror: bool = False
     resume_at: str | None = None
     resume_drops: str | None = None
+    hook_events: bool = False
 
 
 def parse_flags(argv: Sequence[str]) -> SdkFlags:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 import msgspec
 
 from remit.base.claude_names import FOREIGN_NAMES, NAMED
+from remit.base.spec import SHELL_LINE, Hook, HookEvent
 from remit.commands.output import write_stderr
 from remit.commands.sdk_flags import MODES, SdkFlags
 
@@ -16,8 +18,11 @@ STDIO = "stdio"
 """The permission prompt tool that stands for the client itself."""
 
 _READING = frozenset({"none", "state", "read"})
+MAX_SECONDS = 3600
+"""That a hook may take."""
+
 _SERVER_TOOL = "mcp__"
-_TAKEN = frozenset({"permissions"})
+_TAKEN = frozenset({"permissions", "hooks"})
 _TAKEN_PERMISSIONS = frozenset({"allow", "deny", "ask", "defaultMode"})
 
 
@@ -27,13 +32,14 @@ class RefusedError(Exception):
 
 class Rules(msgspec.Struct, frozen=True):
     """allow, deny, ask: as `--allow` and `--deny` take them. gone: names of tools that are not there at all. mode: to
-    begin in, where no flag says so."""
+    begin in, where no flag says so. hooks: commands that are told of steps."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
     mode: str = "default"
+    hooks: tuple[Hook, ...] = ()
 
     def leaves_out(self, tool: str) -> bool:
         """Whether a tool of an MCP server is not there at all."""
@@ -51,6 +57,7 @@ def read_rules(flags: SdkFlags) -> Rules:
         ask=_known(told["ask"]),
         gone=frozenset(name for name in disallowed if "(" not in name),
         mode=_mode(given),
+        hooks=tuple(_hooks(given.get("hooks"))),
     )
 
 
@@ -118,6 +125,46 @@ def _mode(given: Mapping[str, Any]) -> str:
     if mode not in MODES:
         raise RefusedError(f"Error: Settings: permissions.defaultMode: expected one of {', '.join(MODES)}")
     return str(mode)
+
+
+def _hooks(given: Any) -> Iterator[Hook]:
+    """Raises RefusedError for what cannot be run: a hook that is passed over refuses nothing."""
+    if given is not None and not isinstance(given, dict):
+        raise RefusedError("Error: Settings: hooks: expected an object of events")
+    for event, entries in (given or {}).items():
+        if event not in get_args(HookEvent):
+            write_stderr(f"remit-sdk: of --settings, hooks.{event} has no effect: there is no such step here\n")
+            continue
+        for number, entry in enumerate(_entries(entries, f"hooks.{event}")):
+            where = f"--settings hooks.{event}[{number}]"
+            matcher = _matcher(entry.get("matcher"), where)
+            for told in _entries(entry.get("hooks"), where):
+                yield _hook(event, told, matcher, where)
+
+
+def _entries(given: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise RefusedError(f"Error: Settings: {where}: expected a list of objects")
+    return given
+
+
+def _matcher(given: Any, where: str) -> str:
+    if given in (None, "", "*"):
+        return ""
+    try:
+        re.compile(given)
+    except (re.error, TypeError) as problem:
+        raise RefusedError(f"Error: Settings: {where}: the matcher {given!r} is no pattern: {problem}") from None
+    return str(given)
+
+
+def _hook(event: Any, told: Mapping[str, Any], matcher: str, where: str) -> Hook:
+    command, seconds = told.get("command"), told.get("timeout", 60)
+    if told.get("type") != "command" or not isinstance(command, str) or not command.strip():
+        raise RefusedError(f"Error: Settings: {where}: only hooks of type command, with a command, are run")
+    if not isinstance(seconds, int | float) or not 0 < seconds <= MAX_SECONDS:
+        raise RefusedError(f"Error: Settings: {where}: timeout: expected seconds, at most {MAX_SECONDS}")
+    return Hook(event, (*SHELL_LINE, command), where, seconds=float(seconds), matcher=matcher)
 
 
 # -- servers -----------------------------------------------------------------------------------

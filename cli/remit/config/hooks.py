@@ -34,8 +34,10 @@ class HookKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     event: Annotated[
         HookEvent,
         Meta(
-            description="PreToolUse: before a call. PostToolUse, PostToolUseFailure: after one that ran. "
-            "UserPromptSubmit: before a message of the user. Stop: when the model is done."
+            description="SessionStart, SessionEnd: a process takes its session up, or ends. UserPromptSubmit: before a "
+            "message of the user. PreToolUse: before a call. Notification: when a client is to be asked about one. "
+            "PostToolUse, PostToolUseFailure: after one that ran. SubagentStart, SubagentStop: an agent begins, or is "
+            "done. PreCompact: before the transcript is summed up. Stop: when the model is done."
         ),
     ]
     command: Annotated[

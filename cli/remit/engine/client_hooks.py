@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -14,10 +14,11 @@ from remit.base.ports import HookWord
 from remit.base.spec import HookEvent
 from remit.engine.answer import wire_input
 from remit.engine.client import Client, ControlFault, NoAnswer, Reply
-from remit.engine.hooks import SILENT, joined
+from remit.engine.hooks import PROMPT, SILENT, Facts, joined
 
 HOOK_SECONDS = 60.0
 MAX_PATTERN = 1000
+UNREFUSABLE: frozenset[HookEvent] = frozenset({"Stop", "SubagentStop", "Notification", "SessionEnd"})
 
 
 class Matcher(msgspec.Struct, frozen=True):
@@ -32,15 +33,6 @@ class Matcher(msgspec.Struct, frozen=True):
         return self.pattern is None or self.pattern.fullmatch(tool) is not None
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """What every hook is told of the session. mode: the permission mode now."""
-
-    session_id: str
-    transcript_path: str
-    cwd: str
-    mode: Callable[[], str]
-
-
 def read_matchers(hooks: Any) -> dict[str, list[Matcher]]:
     """`hooks` of an initialize request, by event; events that never come here are kept and never asked. Raises
     ControlFault."""
@@ -49,6 +41,11 @@ def read_matchers(hooks: Any) -> dict[str, list[Matcher]]:
     if not isinstance(hooks, dict):
         raise ControlFault("hooks: expected an object of events")
     return {str(event): [_matcher(event, each) for each in entries or ()] for event, entries in hooks.items()}
+
+
+def never_heard(matchers: Mapping[str, Sequence[Matcher]]) -> list[str]:
+    """Events of callbacks that nothing here ever tells of."""
+    return sorted(event for event, found in matchers.items() if found and event not in get_args(HookEvent))
 
 
 def _matcher(event: Any, entry: Any) -> Matcher:
@@ -123,6 +120,17 @@ class ClientHooks:
         }
         return await self._ask("Stop", fields, "", "", _word)
 
+    async def on_asked(self, call: Call) -> HookWord:
+        message = f"Claude needs your permission to use {self._client.names.tool(call.tool)}"
+        return await self.on_step("Notification", {"message": message, "notification_type": PROMPT}, PROMPT)
+
+    async def on_step(self, event: HookEvent, fields: Mapping[str, Any], kind: str = "") -> HookWord:
+        return await self._ask(event, dict(fields), kind, "", _word)
+
+    def for_agent(self, agent_id: str, agent_type: str) -> ClientHooks:
+        facts = msgspec.structs.replace(self._facts, agent_id=agent_id, agent_type=agent_type)
+        return ClientHooks(self._client, self.matchers, facts)
+
     def _before(self, call: Call, reply: Reply) -> HookWord:
         word, specific = _word(reply), reply.get("hookSpecificOutput")
         if not isinstance(specific, dict):
@@ -143,7 +151,7 @@ class ClientHooks:
         wanted = list(self._wanted(event, tool))
         if not wanted:
             return SILENT
-        told = {**self._told(event), **fields}
+        told = {**self._facts.told(event), **fields}
         words = await asyncio.gather(*(self._ask_one(event, each, told, call_id, read) for each in wanted))
         word = SILENT
         for each in words:
@@ -168,20 +176,10 @@ class ClientHooks:
         try:
             return read(await self._client.ask("hook_callback", fields, seconds))
         except NoAnswer as problem:
-            if event == "Stop":
+            if event in UNREFUSABLE:
                 # There is nothing left to refuse, and to go on for ever would be no safer.
                 return SILENT
             return HookWord("deny", f"the hook failed: {problem}", who="client")
-
-    def _told(self, event: HookEvent) -> Reply:
-        facts = self._facts
-        return {
-            "session_id": facts.session_id,
-            "transcript_path": facts.transcript_path,
-            "cwd": facts.cwd,
-            "permission_mode": facts.mode(),
-            "hook_event_name": event,
-        }
 
 
 def _word(reply: Reply) -> HookWord:

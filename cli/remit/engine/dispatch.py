@@ -175,6 +175,7 @@ class Dispatch:
         asked = [each for each in checked if each.asked is not None]
         if client is None or not asked:
             return checked
+        await self._heard.asked([each.call for each in asked])
         words = await asyncio.gather(*(client.may_use(each.call, each.asked) for each in asked if each.asked))
         for each, word in zip(asked, words, strict=True):
             self._heed(each, word)

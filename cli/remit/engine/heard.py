@@ -39,6 +39,11 @@ class Heard:
     async def _hear_one(self, call: Call) -> HookWord:
         return await self.hooks.before_call(call) if call.tool in self._tools else SILENT
 
+    async def asked(self, calls: Sequence[Call]) -> None:
+        """Somebody is to be asked about these calls."""
+        for call in calls if self.hooks else ():
+            self._heed(await self.hooks.on_asked(call))
+
     def _heed(self, word: HookWord) -> None:
         """Keep what is to be told to the model, or to end the prompt, once the turn is over."""
         self._told += [word.context] if word.context else []

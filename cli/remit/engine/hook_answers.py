@@ -19,6 +19,9 @@ REASON_BYTES = 4000
 CONTEXT_BYTES = 64 * 1024
 """What a hook may add for the model at a time."""
 
+_UNREAD: frozenset[HookEvent] = frozenset({"Stop", "SubagentStop", "PreCompact", "Notification", "SessionEnd"})
+"""Events after which nothing goes to the model but a reason to go on."""
+
 NO_REASON = "the hook gave no reason"
 
 
@@ -79,8 +82,8 @@ def _word(event: HookEvent, reply: Reply) -> HookWord:
         raise _failed(f"its answer is for {shorten(specific.hookEventName)}, not for {event}")
     if event != "PreToolUse" and (specific.permissionDecision is not None or specific.updatedInput is not None):
         raise _failed(f"permissionDecision and updatedInput answer PreToolUse, not {event}")
-    if event == "Stop" and specific.additionalContext is not None:
-        raise _failed("additionalContext reaches no model at the end; answer with decision and reason")
+    if event in _UNREAD and specific.additionalContext is not None:
+        raise _failed(f"additionalContext of {event} reaches no model")
     decide, reason = _decision(event, reply)
     context, _ = clip(specific.additionalContext or "", CONTEXT_BYTES)
     changed = specific.updatedInput

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from remit.base.calls import Call, Outcome
 from remit.base.ports import Hooks, HookWord
+from remit.base.spec import HookEvent
 
 HOOK = "hook"
 """Source of a rule that a hook laid down, and reason of a message that one put in."""
@@ -18,9 +20,38 @@ STOP_HOOK = "stop_hook"
 MAX_STOP_HOOKS = 20
 """How often in one prompt hooks may have the model go on."""
 
+PROMPT = "permission_prompt"
+"""Kind of a notification that somebody is asked about a call."""
+
 SILENT = HookWord()
 
+REFUSABLE: frozenset[HookEvent] = frozenset(
+    {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "PreCompact"}
+)
+"""Steps that do not happen where a hook says so, or gives no answer."""
+
 _STRICTNESS = {"": 0, "allow": 1, "ask": 2, "deny": 3}
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What every hook is told. mode: the permission mode now. agent_id, agent_type: of the agent whose step it is."""
+
+    session_id: str
+    transcript_path: str
+    cwd: str
+    mode: Callable[[], str]
+    agent_id: str = ""
+    agent_type: str = ""
+
+    def told(self, event: HookEvent) -> dict[str, Any]:
+        told = {
+            "session_id": self.session_id,
+            "transcript_path": self.transcript_path,
+            "cwd": self.cwd,
+            "permission_mode": self.mode(),
+            "hook_event_name": event,
+        }
+        return {**told, "agent_id": self.agent_id, "agent_type": self.agent_type} if self.agent_id else told
 
 
 def joined(first: HookWord, then: HookWord) -> HookWord:
@@ -63,6 +94,18 @@ class HookList:
 
     async def on_stop(self, text: str, again: bool) -> HookWord:
         return await self._heard(lambda hooks, _: hooks.on_stop(text, again))
+
+    async def on_asked(self, call: Call) -> HookWord:
+        return await self._heard(lambda hooks, _: hooks.on_asked(call))
+
+    async def on_step(self, event: HookEvent, fields: Mapping[str, Any], kind: str = "") -> HookWord:
+        return await self._heard(lambda hooks, _: hooks.on_step(event, fields, kind))
+
+    def for_agent(self, agent_id: str, agent_type: str) -> HookList:
+        theirs = HookList()
+        for hooks in self._hooks:
+            theirs.add(hooks.for_agent(agent_id, agent_type))
+        return theirs
 
     async def _heard(self, ask: Callable[[Hooks, HookWord], Awaitable[HookWord]]) -> HookWord:
         word = SILENT

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from remit.base.calls import Outcome, err
 from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, Refused, RemitError, Stopped
 from remit.base.events import Init, Notice, Result
-from remit.base.ports import Provider, Recorded
+from remit.base.ports import HookWord, Provider, Recorded
 from remit.base.records import INSTRUCTIONS, CallSettled, Noted, PromptEnded, UserSaid
 from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.dispatch import Dispatch
 from remit.engine.finish import Finish
 from remit.engine.heard import hook_stop
-from remit.engine.hooks import HOOK, MAX_STOP_HOOKS, STOP_HOOK
+from remit.engine.hooks import HOOK, MAX_STOP_HOOKS, SILENT, STOP_HOOK
 from remit.engine.inbox import Mail, NoMail
 from remit.engine.loops import MAX_REPEATS
 from remit.engine.modes import due
@@ -31,6 +32,8 @@ from remit.tools.contract import Tool
 MAX_CONTINUATIONS = 3
 MAX_CUTS = 3
 MAX_EMPTY_ANSWERS = 2
+LEAVING_SECONDS = 5.0
+"""That hooks may take when the process ends."""
 """Recoveries in a row; a sound answer in between begins the count anew."""
 
 
@@ -78,6 +81,9 @@ class Run:
         self._task: asyncio.Task[None] | None = None
         self._stop: RemitError | None = None
         self._interrupt: RemitError | None = None
+        self._met = False
+        self._context = ""
+        window.may_compact = self._may_compact
 
     def tell(self, notice: Notice) -> None:
         """Told with the next prompt."""
@@ -148,6 +154,7 @@ class Run:
     async def close(self) -> None:
         """End what is still going on, and let go of the providers."""
         await self.halt()
+        await self._leave()
         for provider in self._providers:
             await provider.close()
 
@@ -204,10 +211,13 @@ class Run:
         self.opening()
         if self._spec.instructions and not state.user_turns and not state.instructions:
             recorder.say(UserSaid(instructions_text(self._spec.instructions), True, INSTRUCTIONS))
+        met = await self._meet()
         if said is not None:
-            await self._hear(said)
+            await self._hear(said, met)
         elif not state.user_turns:
-            await self._hear(UserSaid(self._spec.prompt, images=self._spec.images))
+            await self._hear(UserSaid(self._spec.prompt, images=self._spec.images), met)
+        elif met.decide == "deny" or met.stop is not None:
+            raise hook_stop(met.message or met.stop or "")
 
     async def _prompt(self, said: UserSaid | None) -> None:
         recorder, state = self._recorder, self._recorder.state
@@ -226,6 +236,7 @@ class Run:
                 self.hold_deadline()
                 self._hold_circles()
                 await self._take_mail()
+                self._tell_context()
                 self._tell_mode()
                 await self._window.ask(state.began.elapsed + self.elapsed())
                 going_on = False
@@ -237,8 +248,44 @@ class Run:
                     break
         await self._finish.judge()
 
-    async def _hear(self, said: UserSaid) -> None:
-        """Take a message of the user in, with what hooks have to say of it. Raises Refused when one withholds it."""
+    async def _meet(self) -> HookWord:
+        """What hooks say of the session that this process takes up, or begins; SILENT once they let it."""
+        if self._met:
+            return SILENT
+        hooks, fields = self._dispatch.hooks, {"source": self._source, "model": self._init.model}
+        word = await hooks.on_step("SessionStart", fields, self._source) if hooks else SILENT
+        self._met = word.decide != "deny" and word.stop is None
+        self._context = word.context
+        return word
+
+    @property
+    def _source(self) -> str:
+        return "resume" if self._init.resumed else "startup"
+
+    async def _leave(self) -> None:
+        """Hooks hear that the process ends, and can change nothing about it."""
+        if not self._met:
+            return
+        self._met = False
+        reason = "other" if self._stop is None else "prompt_input_exit"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVING_SECONDS):
+                await self._dispatch.hooks.on_step("SessionEnd", {"reason": reason}, reason)
+
+    async def _may_compact(self) -> bool:
+        """Whether hooks let the transcript be summed up. Raises Refused when one ends the prompt."""
+        hooks = self._dispatch.hooks
+        fields = {"trigger": "auto", "custom_instructions": None}
+        word = await hooks.on_step("PreCompact", fields, "auto") if hooks else SILENT
+        if word.stop is not None:
+            raise hook_stop(word.stop)
+        if word.decide == "deny":
+            self._recorder.emit(Notice(kind="hook", text=f"the transcript is not summed up: {word.message}"))
+        return word.decide != "deny"
+
+    async def _hear(self, said: UserSaid, met: HookWord = SILENT) -> None:
+        """Take a message of the user in, with what hooks have to say of it. Raises Refused when one withholds it.
+        met: what they said of the session."""
         hooks, recorder = self._dispatch.hooks, self._recorder
         if said.synthetic:
             recorder.say(said)
@@ -246,7 +293,8 @@ class Run:
         if not hooks:
             recorder.record(said)
             return
-        word = await hooks.on_prompt(said.text)
+        refused = met.decide == "deny" or met.stop is not None
+        word = met if refused else await hooks.on_prompt(said.text)
         if word.decide == "deny" or word.stop is not None:
             reason = word.message or word.stop or "it gave no reason"
             # In its place, so that a later prompt of the session does not bring it to the model after all.
@@ -316,6 +364,12 @@ class Run:
         if self._recorder.state.turns():
             for said in self.mail.take():
                 await self._hear(said)
+
+    def _tell_context(self) -> None:
+        """What hooks said of the session goes to the model with the first request."""
+        context, self._context = self._context, ""
+        if context:
+            self._recorder.say(UserSaid(context, True, HOOK, joined=True))
 
     def _tell_mode(self) -> None:
         said = due(self._recorder.state)

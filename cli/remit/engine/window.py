@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import msgspec
 
@@ -51,6 +51,8 @@ class Window:
         self._recorder = recorder
         self._compaction = compaction
         self._learned: int | None = None
+        self.may_compact: Callable[[], Awaitable[bool]] = _always
+        """Whether the transcript may be summed up now."""
 
     async def ask(self, elapsed: float) -> None:
         """One request and its answer; room is made before the window ends, and once more when the
@@ -152,7 +154,7 @@ class Window:
         """Let the model sum up the older turns. False when there are none to sum up."""
         state = self._recorder.state
         start = self._kept_from(size)
-        if start <= 1:
+        if start <= 1 or not await self.may_compact():
             return False
         before, began = self.tokens(), self._recorder.clock.monotonic()
         self._recorder.emit(Status(status="compacting"))
@@ -226,6 +228,11 @@ class Window:
         told, _ = clip(summary, quarter)
         texts = [TextBlock(state.instructions)] if state.instructions else []
         return Message("user", (*state.pictures, *texts, TextBlock(prompt), TextBlock(f"{OPENING_MARK}\n\n{told}")))
+
+
+async def _always() -> bool:
+    """Nobody has a word in it."""
+    return True
 
 
 def _fitted(messages: Sequence[Message], room: int) -> tuple[Message, ...]:

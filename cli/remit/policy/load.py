@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from remit.base.calls import RuleRef
 from remit.base.errors import Fault, Faults
 from remit.base.resources import Effect
-from remit.base.spec import PolicySource, RunSpec, Tick
+from remit.base.spec import SHELL_LINE, Hook, PolicySource, RunSpec, Tick
 from remit.base.text import shorten
 from remit.config.load import parse
 from remit.policy.decide import Layer, RuleSet
@@ -106,9 +109,19 @@ def ruling_files(spec: RunSpec) -> list[str]:
 def _programs(spec: RunSpec) -> list[str]:
     """The files that the hooks of a run are made of, as far as their words name them: an agent that could write one
     would answer for it."""
-    words = [word for hook in spec.hooks for word in hook.argv]
+    words = [word for hook in spec.hooks for word in _words(hook, spec.workspace)]
     paths = [os.path.join(spec.workspace, word) for word in dict.fromkeys(words)]
     return [path for path in paths if "\0" not in path and os.path.isfile(path)]
+
+
+def _words(hook: Hook, workspace: str) -> list[str]:
+    """The words of a hook, also of a line that a shell reads, as far as they are plain."""
+    words = list(hook.argv)
+    for word in hook.argv[2:] if hook.argv[:2] == SHELL_LINE else ():
+        line = re.sub(r"\$(CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})", lambda _: workspace, word)
+        with suppress(ValueError):
+            words += shlex.split(line)
+    return words
 
 
 # -- the task's ticks --------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from remit.base.events import (
     ControlRequest,
     ControlResponse,
     Event,
+    HookResponse,
+    HookStarted,
     Init,
     ModelFallback,
     Notice,
@@ -47,7 +49,8 @@ Line = dict[str, Any]
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """How the stream is wanted. verbose: with `json`, all lines as one array. partial: answers as they come. states:
     the client reads the session's states. asks: it answers permission requests. replay: it wants its messages back.
-    mode: the permission mode at the start. unsupported: servers that are configured and not connected to, and why."""
+    mode: the permission mode at the start. unsupported: servers that are configured and not connected to, and why.
+    hook_events: the client wants to hear of all hooks, not only of those that a session begins with."""
 
     format: Literal["text", "json", "stream-json"] = "text"
     verbose: bool = False
@@ -57,6 +60,7 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     replay: bool = False
     mode: str = "default"
     unsupported: Mapping[str, str] = {}
+    hook_events: bool = False
 
 
 class ClaudeStream:
@@ -302,6 +306,14 @@ class ClaudeStream:
     @_lines.register(BackgroundTasks)
     def _(self, event: Event) -> Iterator[Line]:
         yield _plain(event)
+
+    @_lines.register(HookStarted)
+    @_lines.register(HookResponse)
+    def _(self, event: HookStarted | HookResponse) -> Iterator[Line]:
+        if not self._looks.hook_events and event.hook_event != "SessionStart":
+            return
+        step, colon, tool = event.hook_name.partition(":")
+        yield {**_plain(event), "hook_name": f"{step}{colon}{self._names.tool(tool)}" if colon else step}
 
     @_lines.register(ApiRetry)
     @_lines.register(ModelFallback)

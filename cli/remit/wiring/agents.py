@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ import msgspec
 
 from remit.base.calls import Call, Decision, Outcome, Retained, RuleRef, done
 from remit.base.events import Init
-from remit.base.ports import Client, ClientWord, HookWord, Outputs, Policy
+from remit.base.ports import Client, ClientWord, Hooks, HookWord, Outputs, Policy
 from remit.base.records import JobStarted, Record, RunResumed, RunStarted
-from remit.base.spec import Expect, RunSpec
+from remit.base.spec import Expect, HookEvent, RunSpec
 from remit.engine.agents import Agents, AgentsGrant, Child, ChildFinish, PrincipalGrant
 from remit.engine.child import ChildLedger, ChildRecorder, Errand
 from remit.engine.dispatch import Dispatch
@@ -177,7 +177,7 @@ class Delegation:
         if basis.dispatch.client is not None:
             dispatch.client = AgentClient(basis.dispatch.client, errand.task_id)
         if basis.dispatch.hooks:
-            dispatch.hooks.add(CallHooks(basis.dispatch))
+            dispatch.hooks.add(AgentHooks(basis.dispatch.hooks, errand, self._path(errand)))
         asker = Asker(
             basis.models,
             system_prompt(spec, offer.tools, basis.hosts if "shell" in offer.tools else ()),
@@ -191,8 +191,8 @@ class Delegation:
         return Run(spec, (), tools, dispatch, window, finish, recorder, basis.init)
 
     def _journal(self, errand: Errand, *, resumed: bool) -> tuple[FileJournal, Sequence[Record]]:
-        place = os.path.join(self._basis.directory.path, TASKS, errand.task_id)
-        path = os.path.join(place, "journal.jsonl")
+        path = self._path(errand)
+        place = os.path.dirname(path)
         with telling(place, "make the directory of an agent"):
             os.makedirs(place, 0o700, exist_ok=True)
         records: Sequence[Record] = ()
@@ -201,6 +201,10 @@ class Delegation:
             records, _ = read_journal(path)
         decided = partial(self._basis.decisions, agent=errand.task_id)
         return FileJournal(path, followers=[*self._basis.ports.followers, decided]), records
+
+    def _path(self, errand: Errand) -> str:
+        """Of the journal of an agent."""
+        return os.path.join(self._basis.directory.path, TASKS, errand.task_id, "journal.jsonl")
 
     def _first(
         self, errand: Errand, mode: str, schema: dict[str, Any] | None, *, resumed: bool
@@ -266,11 +270,13 @@ class AgentClient:
         return await self._client.may_use(call, decision, self._task_id)
 
 
-class CallHooks:
-    """base.ports.Hooks: those of the run, as far as they are about calls."""
+class AgentHooks:
+    """base.ports.Hooks: those of the run, told of an agent. path: of its journal."""
 
-    def __init__(self, dispatch: Dispatch) -> None:
-        self._hooks = dispatch.hooks
+    def __init__(self, hooks: Hooks, errand: Errand, path: str) -> None:
+        self._hooks = hooks.for_agent(errand.task_id, errand.profile)
+        self._path = path
+        self._kind = errand.profile
 
     async def before_call(self, call: Call) -> HookWord:
         return await self._hooks.before_call(call)
@@ -279,10 +285,28 @@ class CallHooks:
         return await self._hooks.after_call(call, outcome, content, seconds)
 
     async def on_prompt(self, text: str) -> HookWord:
-        return SILENT
+        return await self._hooks.on_step("SubagentStart", {}, self._kind)
 
     async def on_stop(self, text: str, again: bool) -> HookWord:
-        return SILENT
+        told = {
+            "stop_hook_active": again,
+            "agent_transcript_path": self._path,
+            "last_assistant_message": text,
+            "background_tasks": [],
+            "session_crons": [],
+        }
+        return await self._hooks.on_step("SubagentStop", told, self._kind)
+
+    async def on_asked(self, call: Call) -> HookWord:
+        return await self._hooks.on_asked(call)
+
+    async def on_step(self, event: HookEvent, fields: Mapping[str, Any], kind: str = "") -> HookWord:
+        # Sessions are those of the run.
+        own = event == "PreCompact"
+        return await self._hooks.on_step(event, fields, kind) if own else SILENT
+
+    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+        return self._hooks.for_agent(agent_id, agent_type)
 
 
 async def _no_check(call: Call) -> Outcome:

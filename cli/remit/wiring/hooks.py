@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from remit.base.errors import PreflightFault, UsageFault
@@ -13,6 +13,7 @@ from remit.base.resources import Effect, Resource
 from remit.base.spec import Hook, RunSpec
 from remit.engine.recorder import Recorder
 from remit.store.rundir import RunDir
+from remit.wiring.ports import Ports
 
 if TYPE_CHECKING:
     from remit.engine.command_hooks import Runner
@@ -54,19 +55,19 @@ def add_hooks(
     recorder: Recorder,
     directory: RunDir,
     session_id: str,
-    environ: Mapping[str, str],
-    new_id: Callable[[], str],
+    ports: Ports,
 ) -> None:
     """Have the hooks of a spec heard, in their order."""
     # A recording is data: what it says is never run.
     if not spec.hooks or spec.played:
         return
-    from remit.engine.command_hooks import CommandHook, Facts
+    from remit.engine.command_hooks import CommandHook
+    from remit.engine.hooks import Facts
 
     facts = Facts(session_id, directory.events_path, spec.workspace, lambda: recorder.state.mode)
-    run = _runner(spec, directory, environ)
+    run = _runner(spec, directory, ports.environ)
     for hook in spec.hooks:
-        hooks.add(CommandHook(hook, run, recorder, facts, new_id))
+        hooks.add(CommandHook(hook, run, recorder, facts, ports.new_uuid, ports.names))
 
 
 def _runner(spec: RunSpec, directory: RunDir, environ: Mapping[str, str]) -> Runner:

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from remit.base.ports import Listener, Questions
+from remit.base.claude_names import OurNames
+from remit.base.ports import Listener, Names, Questions
 from remit.base.records import Record
 from remit.tools.contract import Tool
 
@@ -31,7 +32,8 @@ class Ports(msgspec.Struct, frozen=True):
     proxy of commands goes by, None: the system's. followers: hear of every journaled record, before
     anything else does. client: a program drives the run, and answers what the rules ask. tools: what it offers.
     person: who answers questions of the model, None: prepared answers do. original: told what a changed file held
-    before, by the agent and the id of the call, and the name of the file; None: nobody is."""
+    before, by the agent and the id of the call, and the name of the file; None: nobody is. names: what hooks are
+    told that tools are called."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -45,6 +47,7 @@ class Ports(msgspec.Struct, frozen=True):
     tools: tuple[Tool, ...] = ()
     person: Questions | None = None
     original: Callable[[str, str, str, str], None] | None = None
+    names: Names = OurNames()
 
 
 class Listeners(msgspec.Struct, frozen=True):

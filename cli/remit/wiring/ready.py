@@ -417,7 +417,7 @@ def _ready(
         batch_bytes=room,
         outputs=course.outputs(hands.outputs) if OUTPUT_TOOL in parts.offer.tools else None,
     )
-    add_hooks(dispatch.hooks, spec, recorder, directory, session_id, ports.environ, ports.new_uuid)
+    add_hooks(dispatch.hooks, spec, recorder, directory, session_id, ports)
     hosts = granted_hosts(spec, parts.policy, parts.offer).get(SHELL, ())
     asker = Asker(
         parts.models,

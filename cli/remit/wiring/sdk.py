@@ -15,8 +15,9 @@ from remit.base.records import Record, UserSaid
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.client import Client, ControlFault, Reply
-from remit.engine.client_hooks import ClientHooks, Facts, Matcher, read_matchers
+from remit.engine.client_hooks import ClientHooks, Matcher, never_heard, read_matchers
 from remit.engine.client_questions import ClientQuestions
+from remit.engine.hooks import Facts
 from remit.engine.inbox import Inbox
 from remit.engine.session import Session
 from remit.policy.modes import ModeName
@@ -192,6 +193,7 @@ class SdkSession:
             followers=(*self._ports.followers, self._follow),
             person=ClientQuestions(self._client) if plan.asks else None,
             original=self._stream.keep_original,
+            names=self._client.names,
         )
         self._stream.servers += [
             {"name": server.name, "status": server.status, "source": "sdk"} for server in self._servers.values()
@@ -258,6 +260,9 @@ class SdkSession:
         """These callbacks are heard from here on."""
         assert self._ready is not None
         directory = self._ready.directory
+        if unheard := never_heard(matchers):
+            text = f"callbacks for {', '.join(unheard)} are never called: there is no such step here"
+            self._client.tell(Notice(kind="hooks", text=text))
         if self._hooks is not None:
             self._hooks.matchers = matchers
         elif matchers:

@@ -466,3 +466,18 @@ def test_a_call_and_its_result_are_never_parted() -> None:
         talk.go(7, "lamp " * (20 + 30 * (round_ % 4)))
     assert len(talk.compacted) >= 3
     assert not any(isinstance(block, CallBlock) for block in talk.desk.state.messages[-1].content)
+
+
+def test_turns_are_summed_up_only_where_that_may_be() -> None:
+    asked: list[int] = []
+
+    async def never() -> bool:
+        asked.append(len(talk.desk.state.messages))
+        return False
+
+    answer = Model(window=2000)
+    talk = Talk(answer, context_window=2000)
+    talk.window.may_compact = never
+    with pytest.raises(ProviderFault):
+        talk.go(100, "lamp " * 60)
+    assert asked and not talk.compacted and answer.summaries == 0

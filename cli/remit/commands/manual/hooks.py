@@ -28,6 +28,8 @@ ANSWER = """\
 """
 
 EVENTS = {
+    "SessionStart": "Before the first message that a process takes: `source` (startup, resume) and `model`. "
+    "`additionalContext` is told to the model with the first request. A refusal refuses the prompt.",
     "PreToolUse": "Before a call is judged, and before each call of a batch or of an agent: `tool_name`, `tool_input`, "
     "`tool_use_id`. `permissionDecision` is deny (the call is refused), ask (it is asked, where the rules would let it "
     "pass) or allow. allow answers an ask as an approvals file does; what the rules deny stays denied. `updatedInput` "
@@ -37,6 +39,15 @@ EVENTS = {
     "PostToolUseFailure": "After a call that failed: `error` in place of tool_response.",
     "UserPromptSubmit": "Before a message of the user reaches the model: `prompt`. With the `decision` block it does "
     "not, and the prompt ends refused.",
+    "Notification": "When the client that drives the session is to be asked about a call: `message`, and "
+    "`notification_type`, which is permission_prompt. It can only end the prompt.",
+    "SubagentStart": "Before an agent begins: `agent_id` and `agent_type`, which calls of agents have as well. "
+    "A refusal refuses the agent.",
+    "SubagentStop": "When an agent is done: also `agent_transcript_path`; else as Stop, for the agent.",
+    "PreCompact": "Before the transcript is summed up: `trigger`, which is auto. A refusal leaves it as it is, even "
+    "where the model then refuses it as too long.",
+    "SessionEnd": "When the process ends: `reason`. Nothing it says counts, and it has 5 seconds; as the result is "
+    "told by then, it is in no journal and no event.",
     "Stop": "When the model is done: `last_assistant_message`, and `stop_hook_active`, true once hooks had it go on. "
     "With the `decision` block it goes on, and is told the reason; 20 times in one prompt at most.",
 }
@@ -70,9 +81,9 @@ def hooks_page() -> Page:
                         "it made of the step, until one refuses."
                     ),
                     Para(
-                        "A hook that gives no answer closes. Before a call, the call is refused; before a message, the "
-                        "prompt is. After a call and at the end the prompt ends with the verdict `refused`, exit code "
-                        "4, since what the hook would have said is not known."
+                        "A hook that gives no answer closes. Before a step, the step is refused: the call, the "
+                        "message, the agent, the summary. After a call and at the end the prompt ends with the "
+                        "verdict `refused`, exit code 4, since what the hook would have said is not known."
                     ),
                     Para(
                         "A hook that is asked again about the same step, as after a crash, has to be able to answer "
@@ -88,7 +99,8 @@ def hooks_page() -> Page:
                     Para(
                         "Always `session_id`, `transcript_path` (the file of events), `cwd` (the workspace), "
                         "`permission_mode` and `hook_event_name`. Tools and their parameters have the names of "
-                        "remit-tools(7)."
+                        "remit-tools(7); in a session of remit-sdk(1) those of its clients, as Bash and `file_path`, "
+                        "in what a hook is told and in the `updatedInput` it answers. `match` takes either."
                     ),
                     *(item(name, text) for name, text in EVENTS.items()),
                 ),

@@ -1,0 +1,195 @@
+"""Hooks of a session of `remit-sdk`: callbacks of the client and commands of settings, on every step."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.cli import Home
+from fakes.sdk import STREAM, options, run, sdk
+
+client = pytest.importorskip("claude_agent_sdk", reason="the official client is part of the extra `dev`")
+
+DONE = {"text": "Done."}
+WRITE = {"calls": [{"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}]}
+AGENT = {"calls": [{"tool": "task", "arguments": {"description": "look", "prompt": "LOOK"}}]}
+READ = {"calls": [{"tool": "file_read", "arguments": {"filePath": "a.txt"}}]}
+
+
+def callbacks(home: Home, model: str, answers: dict[str, Any], *events: str, **keys: Any) -> tuple[Any, list[Any]]:
+    """The last result, and what callbacks were told, by the official client. answers: by event."""
+    seen: list[Any] = []
+
+    async def hook(given: Any, tool_use_id: str | None, context: Any) -> Any:
+        seen.append(given)
+        return answers.pop(given["hook_event_name"], {})
+
+    async def talk() -> Any:
+        hooks = {event: [client.HookMatcher(hooks=[hook])] for event in events}
+        given = options(home, model, hooks=hooks, **keys)
+        async with asyncio.timeout(60), client.ClaudeSDKClient(given) as connected:
+            await connected.query("go")
+            return [message async for message in connected.receive_response()]
+
+    messages = asyncio.run(talk())
+    return messages, seen
+
+
+def test_agents_begin_and_end_and_call_with_their_names(home: Home) -> None:
+    home.write("a.txt", "A\n")
+    model = home.script(AGENT, DONE, agents=[{"when": "LOOK", "turns": [READ, {"text": "seen"}, {"text": "again"}]}])
+    block = {"SubagentStop": {"decision": "block", "reason": "look again"}}
+    events = ("SubagentStart", "PreToolUse", "SubagentStop")
+    messages, seen = callbacks(home, model, block, *events, allowed_tools=["Agent"])
+    assert messages[-1].result == "Done."
+    told = [(each["hook_event_name"], each.get("tool_name"), each.get("agent_id")) for each in seen]
+    assert told == [
+        ("PreToolUse", "Agent", None),
+        ("SubagentStart", None, "look"),
+        ("PreToolUse", "Read", "look"),
+        ("SubagentStop", None, "look"),
+        ("SubagentStop", None, "look"),
+    ]
+    first, second = seen[3:]
+    assert (first["stop_hook_active"], second["stop_hook_active"]) == (False, True)
+    assert (first["last_assistant_message"], second["last_assistant_message"]) == ("seen", "again")
+    assert Path(first["agent_transcript_path"]).name == "journal.jsonl" and first["agent_type"]
+
+
+def test_an_agent_that_a_hook_refuses(home: Home) -> None:
+    model = home.script(AGENT, DONE, agents=[{"when": "LOOK", "turns": [{"text": "seen"}]}])
+    refusal = {"SubagentStart": {"decision": "block", "reason": "no agents today"}}
+    messages, _ = callbacks(home, model, refusal, "SubagentStart", allowed_tools=["Agent"])
+    blocks = [block for message in messages for block in getattr(message, "content", None) or ()]
+    [told] = [block for block in blocks if isinstance(block, client.ToolResultBlock)]
+    assert told.is_error and "no agents today" in str(told.content)
+
+
+def test_somebody_is_asked_and_hooks_hear_of_it(home: Home) -> None:
+    async def allow(tool: str, given: dict[str, Any], context: Any) -> Any:
+        return client.PermissionResultAllow()
+
+    _, [seen] = callbacks(home, home.script(WRITE, DONE), {}, "Notification", can_use_tool=allow)
+    assert seen["message"] == "Claude needs your permission to use Write"
+    assert seen["notification_type"] == "permission_prompt"
+
+
+def hooks(*entries: tuple[str, str, str]) -> str:
+    """`--settings` with hooks. entries: event, matcher and command."""
+    told: dict[str, list[Any]] = {}
+    for event, matcher, command in entries:
+        told.setdefault(event, []).append({"matcher": matcher, "hooks": [{"type": "command", "command": command}]})
+    return json.dumps({"hooks": told})
+
+
+def teller(home: Home, answer: str = "") -> str:
+    """A command that keeps what it is told, and prints an answer."""
+    program = home.path / "tell.py"
+    program.write_text(
+        f"import sys\nopen({str(home.path / 'told')!r}, 'a').write(sys.stdin.read())\nprint({answer!r})\n"
+    )
+    return f"{sys.executable} {program}"
+
+
+def told(home: Home) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home.path / "told").read_text().splitlines()]
+
+
+def test_commands_of_settings_hear_of_every_step(home: Home) -> None:
+    tell = teller(home)
+    steps = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
+    settings = hooks(*((event, "Write" if "Tool" in event else "", tell) for event in steps))
+    args = ("--settings", settings, "--permission-mode", "acceptEdits", "--include-hook-events")
+    ran = run(home, "go", *STREAM, "--model", home.script(WRITE, READ, DONE), *args)
+    assert (ran.code, ran.stderr) == (0, "")
+    heard = told(home)
+    assert [each["hook_event_name"] for each in heard] == list(steps)
+    assert heard[0]["source"] == "startup"
+    assert (heard[2]["tool_name"], heard[2]["tool_input"]["file_path"]) == ("Write", str(home.work / "a.txt"))
+    lines = [line for line in ran.events if line.get("subtype") == "hook_response"]
+    assert [line["hook_name"] for line in lines] == [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse:Write",
+        "PostToolUse:Write",
+        "Stop",
+    ]
+    assert ran.events[-1]["type"] == "result"
+
+
+def test_a_command_changes_a_call_under_the_names_of_the_client(home: Home) -> None:
+    changed = {"file_path": str(home.work / "b.txt"), "content": "B"}
+    answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": changed}}
+    settings = hooks(("PreToolUse", "Write|Edit", teller(home, json.dumps(answer))))
+    args = ("--settings", settings, "--permission-mode", "acceptEdits")
+    ran = run(home, "go", *STREAM, "--model", home.script(WRITE, DONE), *args)
+    assert ran.code == 0 and (home.work / "b.txt").read_text() == "B"
+    assert not any("hook_" in str(line.get("subtype")) for line in ran.events)
+
+
+def test_what_a_hook_says_of_the_session_goes_to_the_model(home: Home) -> None:
+    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "it is Friday"}}
+    settings = hooks(("SessionStart", "startup", teller(home, json.dumps(answer))))
+    with sdk(home, "--model", home.script(DONE, DONE), "--settings", settings) as session:
+        for text in ("one", "two"):
+            session.say(text)
+            session.until("result")
+        assert session.end() == 0
+    said = [line["message"]["content"][0]["text"] for line in session.seen if line.get("isSynthetic")]
+    assert said == ["it is Friday"] and len(told(home)) == 1
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PreToolUse"])
+def test_a_command_that_fails_refuses_the_step(home: Home, event: str) -> None:
+    args = ("--settings", hooks((event, "", "exit 7")), "--permission-mode", "acceptEdits")
+    ran = run(home, "go", *STREAM, "--model", home.script(WRITE, DONE), *args)
+    assert not (home.work / "a.txt").exists()
+    assert ran.code == (0 if event == "PreToolUse" else 1)
+    assert f"{event}" in json.dumps(ran.events) and "exit code 7" in json.dumps(ran.events)
+
+
+def test_a_session_that_is_taken_up_again_is_told_so(home: Home) -> None:
+    settings, script = hooks(("SessionStart", "resume", teller(home))), home.script(DONE, DONE)
+    first = run(home, "go", *STREAM, "--model", script, "--settings", settings)
+    run(home, "go", *STREAM, "--model", script, "--settings", settings, f"--resume={first.events[0]['session_id']}")
+    assert [each["source"] for each in told(home)] == ["resume"]
+
+
+def test_no_tool_writes_what_a_line_of_settings_runs(home: Home) -> None:
+    home.write("a.txt", "exit 0\n")
+    args = ("--settings", hooks(("Stop", "", "sh $CLAUDE_PROJECT_DIR/a.txt")), "--permission-mode", "acceptEdits")
+    ran = run(home, "go", *STREAM, "--model", home.script(READ, WRITE, DONE), *args)
+    assert ran.code == 0 and (home.work / "a.txt").read_text() == "exit 0\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ([], "hooks: expected an object of events"),
+        ({"Stop": {}}, "hooks.Stop: expected a list of objects"),
+        ({"Stop": [{}]}, "hooks.Stop[0]: expected a list of objects"),
+        ({"Stop": [{"matcher": "(", "hooks": []}]}, "the matcher '(' is no pattern"),
+        ({"Stop": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}, "only hooks of type command"),
+        ({"Stop": [{"hooks": [{"type": "command", "command": "x", "timeout": 3601}]}]}, "timeout: expected seconds"),
+    ],
+)
+def test_hooks_that_cannot_be_run_end_the_start(home: Home, given: Any, what: str) -> None:
+    ran = run(home, "go", "--model", home.script(DONE), "--settings", json.dumps({"hooks": given}))
+    assert ran.code == 1 and what in ran.stderr
+
+
+def test_steps_that_never_come_are_told(home: Home) -> None:
+    ran = run(home, "go", "--model", home.script(DONE), "--settings", hooks(("WorktreeCreate", "", "true")))
+    assert ran.code == 0 and "hooks.WorktreeCreate has no effect" in ran.stderr
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.ask("initialize", hooks={"PermissionRequest": [{"hookCallbackIds": ["c"]}]})
+        session.say("go")
+        session.until("result")
+        assert session.end() == 0
+    [said] = [line["content"] for line in session.seen if line.get("kind") == "hooks"]
+    assert said == "callbacks for PermissionRequest are never called: there is no such step here"
