@@ -29,8 +29,8 @@ TESTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS))
 
 from fakes.source import reading  # noqa: E402
-from remit.code.answers import DEFAULT_ROWS  # noqa: E402
 from remit.code.pool import Job, Pool  # noqa: E402
+from remit.code.rows import DEFAULT_ROWS  # noqa: E402
 
 MODULES = 200
 GOAL_MIB = 400

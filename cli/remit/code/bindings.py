@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from remit.code.facts import OWN, Import
-from remit.code.names import MANY, MAX_HOPS, NONE, Meaning, Module
+from remit.code.names import MANY, MAX_HOPS, NONE, Meaning, Module, Table
 
 if TYPE_CHECKING:
     from remit.code.resolve import Resolver
@@ -69,12 +69,13 @@ class Imports:
         found = {top[name] for top in tops if name in top}
         return NONE if not found else found.pop() if len(found) == 1 else MANY
 
-    def alone(self, tables: tuple[dict[str, int], dict[str, int]], name: str) -> int:
+    def alone(self, tables: tuple[Table, Table], name: str) -> int:
         """Name alone: code outside of tests means nothing that is defined in them."""
-        found = tables[0].get(name, NONE)
+        only = self._names.only
+        found = only(tables[0].get(name))
         if not self._tests:
             return found
-        among = tables[1].get(name, NONE)
+        among = only(tables[1].get(name))
         return found if among == NONE else among if found == NONE else MANY
 
     def _bind(self, imports: list[Import]) -> None:

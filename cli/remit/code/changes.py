@@ -1,4 +1,4 @@
-"""Which files have to be linked anew after some have changed, and where the definitions of the others are now.
+"""Which files have to be linked anew after some have changed, and which definitions are the same as before.
 
 What a mention means is found by looking up names: those that stand in its file, and those that lead on from there,
 as an import leads from its name to what it imports, or a variable to its type. A change of a file changes what is
@@ -9,7 +9,7 @@ these stands means what it meant before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
 import msgspec
@@ -138,22 +138,45 @@ class _Followed:
         self._known.clear()
 
 
-def affected(
-    names: set[str], files: Sequence[Facts], habits: Sequence[Habits], changes: Mapping[int, Change]
-) -> set[int]:
-    """The indices of files in which something may mean something else than before; all where that is likely of most.
-    habits: of each file."""
+class Sources(msgspec.Struct, frozen=True):
+    """Facts of a tree as they are asked for. holding: the indices of files in which words stand, and perhaps of others.
+    facts: of a file. habits: of each file."""
+
+    holding: Callable[[Collection[str]], Iterable[int]]
+    facts: Callable[[int], Facts]
+    habits: Sequence[Habits]
+
+
+def affected(names: set[str], sources: Sources, changes: Iterable[Change]) -> set[int] | None:
+    """The indices of files in which something may mean something else than before; None where that is likely of
+    most."""
     followed = _Followed(names)
-    sources = [*zip(files, habits, strict=True), *((change.before, change.habits) for change in changes.values())]
-    while True:
-        leading = chain.from_iterable(_leading(facts, own, followed) for facts, own in sources)
+    before = [(change.before, change.habits) for change in changes]
+    found: dict[int, tuple[Facts, Habits]] = {}
+    more = names
+    while more:
+        for index in sources.holding(more):
+            if index not in found:
+                found[index] = (sources.facts(index), sources.habits[index])
+        leading = chain.from_iterable(_leading(*each, followed) for each in [*found.values(), *before])
         more = _whole_and_parts(leading) - followed.words
-        if not more:
-            break
         followed.add(more)
         if len(followed.words) > MAX_FOLLOWED:
-            return set(range(len(files)))
-    return {index for index, facts in enumerate(files) if _mentions(facts, followed)}
+            return None
+    return {index for index, (facts, _) in found.items() if _mentions(facts, followed)}
+
+
+def words_in(facts: Facts) -> set[str]:
+    """Every name by which `affected` could find something in a file, and the words of longer ones."""
+    spelled = {each.name for each in facts.references}
+    spelled.update([each.qualifier for each in facts.references])
+    for one in facts.imports:
+        spelled.update((one.name, one.alias, one.module))
+    for typed in facts.typed:
+        spelled.update((typed.name, typed.type))
+    for each in facts.definitions:
+        spelled.update((each.owner, each.returns))
+    return _whole_and_parts(spelled)
 
 
 def _leading(facts: Facts, habits: Habits, followed: _Followed) -> list[str]:
@@ -194,23 +217,10 @@ def _mentions(facts: Facts, followed: _Followed) -> bool:
     return not words.isdisjoint(behind) or any(touch(each) for each in behind if not each.isidentifier())
 
 
-def moved(
-    first: Sequence[int], symbols: int, after: Sequence[int], now: int, changes: Mapping[int, Change]
-) -> list[int]:
-    """Of each node as it was counted before, what it is now; -1 where it is no longer, or not the same. first: of each
-    file, its first node before; symbols: how many there were. after, now: the same as it is counted now."""
-    found: list[int] = []
-    for index, start in enumerate(first):
-        end = first[index + 1] if index + 1 < len(first) else symbols
-        begin = after[index]
-        change = changes.get(index)
-        if change is None:
-            found += range(begin, begin + end - start)
-            continue
-        old, new = surface(change.before, change.habits), surface(change.after, change.habits)
-        places = {key: begin + place for place, key in enumerate(new.keys)}
-        same = {name for name in old.by_name if old.by_name[name] == new.by_name.get(name)}
-        pairs = zip(old.keys, change.before.definitions, strict=True)
-        found += [places[key] if each.name in same else -1 for key, each in pairs]
-    found += range(now, now + len(first))
-    return found
+def kept_places(change: Change) -> list[int]:
+    """Of each definition before, its number now; -1 where it is no longer, or not the same."""
+    old, new = surface(change.before, change.habits), surface(change.after, change.habits)
+    places = {key: place for place, key in enumerate(new.keys)}
+    same = {name for name in old.by_name if old.by_name[name] == new.by_name.get(name)}
+    pairs = zip(old.keys, change.before.definitions, strict=True)
+    return [places[key] if each.name in same else -1 for key, each in pairs]

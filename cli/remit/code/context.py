@@ -69,17 +69,17 @@ class Index:
         self.files: dict[str, list[int]] = {}
         self.symbols = 0
         names, docs = self.names, self.docs
-        for first, file in zip(graph.names.first, graph.tree.files, strict=True):
-            check()
-            for node, each in enumerate(file.facts.definitions, first):
-                if each.kind not in SYMBOL_KINDS:
-                    continue
+        for node, (name, kind) in enumerate(zip(graph.names.name, graph.names.kind, strict=True)):
+            if kind in SYMBOL_KINDS:
                 self.symbols += 1
-                for word in stems_of(each.name):
+                for word in stems_of(name):
                     names.setdefault(word, []).append(node)
-                if each.doc:
-                    for word in words_of(each.doc):
-                        docs.setdefault(word, []).append(node)
+        check()
+        for index, first in enumerate(graph.names.first):
+            check()
+            for number, doc in graph.names.docs_of(index).items():
+                for word in words_of(doc):
+                    docs.setdefault(word, []).append(first + number)
         for index, path in enumerate(graph.names.paths):
             for word in stems_of(path.rpartition(".")[0]):
                 self.files.setdefault(word, []).append(index)

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
@@ -32,6 +32,7 @@ from remit.code.tree import (
     MAX_TREE_BYTES,
     MAX_TREE_SECONDS,
     Bound,
+    Recalled,
     Skipped,
     SourceFile,
     SourceTree,
@@ -72,13 +73,21 @@ class TreeBounds(msgspec.Struct, frozen=True, kw_only=True):
 
 Names = Callable[[Ground, Check], Listing]
 DEFAULT_BOUNDS = TreeBounds()
+NOTHING_RECALLED = Recalled()
 
 
 def read_tree(
-    ground: Ground, names: Names, pool: Pool, kept: KeptFacts, check: Check, bounds: TreeBounds = DEFAULT_BOUNDS
+    ground: Ground,
+    names: Names,
+    pool: Pool,
+    kept: KeptFacts,
+    check: Check,
+    bounds: TreeBounds = DEFAULT_BOUNDS,
+    recalled: Recalled = NOTHING_RECALLED,
 ) -> SourceTree:
-    """The files below a ground in languages that are read, and their facts. It blocks, and asks `check` now and then.
-    Raises Failure(command_failed) when no worker starts, and what `check` raises."""
+    """The files below a ground in languages that are read, and their facts, those of recalled content left out. It
+    blocks, and asks `check` now and then. Raises Failure(command_failed) when no worker starts, and what `check`
+    raises."""
     deadline = time.monotonic() + bounds.seconds
     listing = names(ground, check)
     crawl = _Crawl(ground, bounds, deadline, check)
@@ -87,7 +96,7 @@ def read_tree(
     seen = crawl.look(crawl.choose(listing.names))
     crawl.tree.go_modules = _go_modules(ground, listing)
     with kept.opened() as store:
-        reading = _Reading(crawl, store, pool)
+        reading = _Reading(crawl, store, pool, recalled)
         reading.recall(seen)
         reading.read()
         store.keep(reading.fresh)
@@ -191,35 +200,46 @@ class _Crawl:
 class _Reading:
     """What is known of the files, and the rest found out. fresh: what is worth keeping for another time."""
 
-    def __init__(self, crawl: _Crawl, store: Kept, pool: Pool) -> None:
+    def __init__(self, crawl: _Crawl, store: Kept, pool: Pool, recalled: Recalled) -> None:
         self._crawl = crawl
         self._store = store
         self._pool = pool
         self._unread: list[_Seen] = []
         self._read: list[tuple[_Seen, bytes]] = []
         self._waiting: dict[bytes, list[_Seen]] = {}
+        self._recalled = recalled
         self.fresh: dict[bytes, bytes] = {}
 
     def recall(self, files: Sequence[_Seen]) -> None:
         """Take what is known of files by their states."""
-        notes = self._store.values([file.mark for file in files])
+        known = self._recalled.notes
+        others = self._store.values([file.mark for file in files if file.mark not in known])
+        notes = self._crawl.tree.notes
         keyed = []
         for file in files:
-            note = notes.get(file.mark)
+            note = known.get(file.mark) or others.get(file.mark)
             label = note[_KEY_BYTES:].decode() if note is not None else ""
             if note is None or not _plausible(file, label):
                 self._unread.append(file)
-            elif self._settle(file, label):
+                continue
+            notes[file.mark] = note
+            if self._settle(file, label):
                 file.key = note[:_KEY_BYTES]
                 keyed.append(file)
         if self._unread:
             self._pool.prepare()
-        values = self._store.values([file.key for file in keyed])
+        values = self._known(keyed)
         for file in keyed:
             if file.key in values:
                 self._read.append((file, values[file.key]))
             else:
                 self._unread.append(file)
+
+    def _known(self, files: Iterable[_Seen]) -> dict[bytes, bytes]:
+        """Facts by key, b"" where they need not be at hand."""
+        recalled = self._recalled.keys
+        keys = [file.key for file in files]
+        return {**dict.fromkeys(recalled.intersection(keys), b""), **self._store.values([*{*keys} - recalled])}
 
     def read(self) -> None:
         """Read the others, and have workers parse what is in no known state."""
@@ -254,7 +274,7 @@ class _Reading:
             if self._crawl.late():
                 return
             sources = {file.name: (file, source) for file in some if (source := self._source(file)) is not None}
-            known = self._store.values([file.key for file, _ in sources.values()])
+            known = self._known(file for file, _ in sources.values())
             for file, source in sources.values():
                 if file.key in known:
                     self._read.append((file, known[file.key]))
@@ -296,7 +316,8 @@ class _Reading:
     def _conclude(self, file: _Seen, info: os.stat_result, label: str) -> bool:
         """Note what a file turned out to be; whether it is source."""
         if file.note and _mark(info) == file.mark:
-            self.fresh[file.mark] = (file.key or bytes(_KEY_BYTES)) + label.encode()
+            note = (file.key or bytes(_KEY_BYTES)) + label.encode()
+            self.fresh[file.mark] = self._crawl.tree.notes[file.mark] = note
         return self._settle(file, label)
 
     def _settle(self, file: _Seen, label: str) -> bool:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import contextmanager
 from functools import cached_property
 
 import msgspec
 
-from remit.code.changes import Change, affected, changed_names, moved
+from remit.code.edges import Edges
 from remit.code.facts import SYMBOL_KINDS, Facts
 from remit.code.names import MANY, Meaning, Names
-from remit.code.rank import Ranks, page_rank
+from remit.code.rank import Weights, weigh
 from remit.code.resolve import Resolver
 from remit.code.tree import SourceTree
 
 CALL, TYPE, INHERIT, USE = 1, 2, 4, 8
 _BITS = {"call": CALL, "type": TYPE, "inherit": INHERIT, "use": USE}
-_SHIFT = 4
 
 _TEST_START = 0.05
 """Tests mention everything; what they begin with says little of what matters."""
@@ -28,9 +27,6 @@ HELD_BYTES = 16 << 20
 """Of facts as they are kept. Those of a larger tree are read twice, so that one file's at a time are in memory."""
 
 _CHECK_EVERY = 64
-
-_Edges = tuple[int, tuple[int, ...], bytes]
-"""A node, what it mentions, and how."""
 
 
 class Account(msgspec.Struct, array_like=True, gc=False):
@@ -44,21 +40,20 @@ class Account(msgspec.Struct, array_like=True, gc=False):
 
 class Graph:
     """Nodes: definitions, counted through all files, and behind them the files themselves, which stand for what is
-    said at their top. outs: of a node, the nodes it mentions; how: in the same order, in which ways (bits).
+    said at their top.
 
     resolved, unresolved, ambiguous: mentions with an edge; of what is not in the tree, or on objects of which
     nothing is known; of what several definitions could be. unclear: of ambiguous names, how many mentions.
     broken: files with errors of syntax. cut: by bound, files of which it left something out. accounts: of each file.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, outs: Edges | None = None) -> None:
         self.names = names
-        self.outs: dict[int, tuple[int, ...]] = {}
-        self.how: dict[int, bytes] = {}
+        self.outs = outs or Edges(self.size)
         self.resolved = 0
         self.unresolved = 0
         self.ambiguous = 0
-        self.unclear: dict[str, int] = {}
+        self.unclear: Counter[str] = Counter()
         self.accounts: list[Account] = []
         self.broken = 0
         self.cut: Counter[str] = Counter()
@@ -67,33 +62,34 @@ class Graph:
     def tree(self) -> SourceTree:
         return self.names.tree
 
-    def mention(self, source: int, targets: dict[int, int]) -> None:
-        """Add edges of a node, itself left out."""
-        targets.pop(source, None)
-        if source in self.outs:
-            before = dict(zip(self.outs[source], self.how[source], strict=True))
-            for target, bits in targets.items():
-                before[target] = before.get(target, 0) | bits
-            targets = before
-        if targets:
-            self.outs[source] = tuple(targets)
-            self.how[source] = bytes(targets.values())
-
-    def adopt(self, edges: Sequence[_Edges], account: Account) -> None:
-        """Take what is known of the next file."""
-        for source, targets, how in edges:
-            self.outs[source] = targets
-            self.how[source] = how
-        self.settle(account)
-
     def settle(self, account: Account) -> None:
         """Take what became of the mentions in the next file."""
         self.accounts.append(account)
-        self.resolved += account.resolved
-        self.unresolved += account.unresolved
-        self.ambiguous += account.ambiguous
+        self._count(account, 1)
+
+    def total(self, account: Account) -> None:
+        """Take what became of all mentions together, where that of each file is known already."""
+        self._count(account, 1)
+
+    def settle_anew(self, index: int, account: Account) -> None:
+        self._count(self.accounts[index], -1)
+        self.accounts[index] = account
+        self._count(account, 1)
+
+    def _count(self, account: Account, times: int) -> None:
+        self.resolved += times * account.resolved
+        self.unresolved += times * account.unresolved
+        self.ambiguous += times * account.ambiguous
         for name, number in account.unclear.items():
-            self.unclear[name] = self.unclear.get(name, 0) + number
+            self.unclear[name] += times * number
+
+    def examine(self, facts: Facts, times: int = 1) -> None:
+        """Take what a file's facts say of themselves. times: -1 for those that hold no longer."""
+        self.broken += times * facts.broken
+        if facts.cut:
+            self.cut[facts.cut] += times
+            # What is told of no file is not told.
+            self.cut = +self.cut
 
     @property
     def size(self) -> int:
@@ -105,40 +101,39 @@ class Graph:
         """The number of definitions that are symbols."""
         return sum(map(SYMBOL_KINDS.__contains__, self.names.kind))
 
-    @cached_property
+    @property
     def edges(self) -> int:
-        return sum(map(len, self.outs.values()))
-
-    @cached_property
-    def _ins(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for source, targets in self.outs.items():
-            for target, bits in zip(targets, self.how[source], strict=True):
-                held = found.get(target)
-                if held is None:
-                    held = found[target] = []
-                held.append(source << _SHIFT | bits)
-        return found
+        return len(self.outs)
 
     def ins(self, node: int) -> Iterator[tuple[int, int]]:
         """The nodes that mention one, and in which ways."""
-        return ((each >> _SHIFT, each & (1 << _SHIFT) - 1) for each in self._ins.get(node, ()))
+        outs = self.outs
+        return ((outs.sources[entry], outs.how[entry]) for entry in outs.into(node))
 
     @cached_property
-    def mentioned_by(self) -> list[int]:
+    def mentioned_by(self) -> MutableSequence[int]:
         """Of each node, how many others mention it."""
         numbers = [0] * self.size
-        for targets in self.outs.values():
-            for target in targets:
+        for source, target in zip(self.outs.sources, self.outs.targets, strict=True):
+            if source >= 0:
                 numbers[target] += 1
         return numbers
 
     @cached_property
-    def importance(self) -> Ranks:
+    def importance(self) -> Weights:
         """How much each node matters to code that is no test."""
-        starts = [_TEST_START if test else 1.0 for test in self.names.tests]
-        starts += [_TEST_START if file.tests else 1.0 for file in self.tree.files]
-        return page_rank(self.size, self.outs, starts)
+        return weigh(self.outs, self.starts())
+
+    def starts(self) -> list[float]:
+        """How much each node matters before anything is known of what mentions it."""
+        pairs = zip(self.names.kind, self.names.tests, strict=True)
+        found = [(_TEST_START if test else 1.0) if kind else 0.0 for kind, test in pairs]
+        return found + [_TEST_START if file.tests else 1.0 for file in self.tree.files]
+
+    def start(self, node: int) -> float:
+        """As `starts`, of one."""
+        there = self.is_file(node) or self.names.kind[node]
+        return (_TEST_START if self.is_test(node) else 1.0) if there else 0.0
 
     def is_file(self, node: int) -> bool:
         return node >= self.names.symbols
@@ -153,21 +148,12 @@ class Graph:
         return self.names.paths[self.names.file_of(node)]
 
 
-class Earlier(msgspec.Struct, frozen=True):
-    """The graph of an earlier state of a tree, with files of the same names. changed: the facts before of those that
-    changed, by index."""
-
-    graph: Graph
-    changed: Mapping[int, Facts]
-
-
-def build_graph(
-    tree: SourceTree, prefix: str = "", check: Callable[[], None] = lambda: None, earlier: Earlier | None = None
-) -> Graph:
-    """The graph of a tree. prefix: of its files' names in the workspace. check: asked now and then. earlier: for what
-    need not be worked out again; the graph is the same without it."""
+def build_graph(tree: SourceTree, prefix: str = "", check: Callable[[], None] = lambda: None) -> Graph:
+    """The graph of a tree. prefix: of its files' names in the workspace. check: asked now and then."""
     with without_collecting():
-        return _built(tree, prefix, check, earlier)
+        graph = _built(tree, prefix, check)
+        graph.names.forget()
+        return graph
 
 
 @contextmanager
@@ -182,74 +168,35 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _built(tree: SourceTree, prefix: str, check: Callable[[], None], earlier: Earlier | None) -> Graph:
+def _built(tree: SourceTree, prefix: str, check: Callable[[], None]) -> Graph:
     names = Names(tree, prefix)
-    graph = Graph(names)
     held: list[Facts] = []
     holding = sum(file.weight for file in tree.files) <= HELD_BYTES
     for index, file in enumerate(tree.files):
         facts = file.facts
-        names.take(facts, tests=file.tests)
-        graph.broken += facts.broken
-        if facts.cut:
-            graph.cut[facts.cut] += 1
+        names.take(facts)
         if holding:
             held.append(facts)
         if not index % _CHECK_EVERY:
             check()
     names.finish()
+    graph = Graph(names)
     resolver = Resolver(names)
-    lasting = _lasting(names, held, earlier) if earlier is not None and holding else {}
     for index, file in enumerate(tree.files):
-        known = lasting.get(index)
-        if known is None:
-            _link(graph, resolver, index, held[index] if holding else file.facts)
-        else:
-            graph.adopt(*known)
+        facts = held[index] if holding else file.facts
+        graph.examine(facts)
+        mentioned, account = link(resolver, index, facts)
+        graph.settle(account)
+        for node, targets in mentioned.items():
+            graph.outs.put(node, targets)
         if not index % _CHECK_EVERY:
             check()
-    names.forget()
     return graph
 
 
-def _lasting(names: Names, held: Sequence[Facts], earlier: Earlier) -> dict[int, tuple[Sequence[_Edges], Account]]:
-    """What is known of files in which all mentions mean what they meant."""
-    old, habits = earlier.graph, [family.habits for family in names.family]
-    changes = {index: Change(before, held[index], habits[index]) for index, before in earlier.changed.items()}
-    changed: set[str] = set()
-    for change in changes.values():
-        found = changed_names(change)
-        if found is None:
-            return {}
-        changed |= found
-    again = affected(changed, held, habits, changes) | changes.keys()
-    now = moved(old.names.first, old.names.symbols, names.first, names.symbols, changes)
-    edges: list[list[_Edges]] = [[] for _ in held]
-    home, place = _homes(old.names), now.__getitem__
-    for source, targets in old.outs.items():
-        index = home[source]
-        if index in again:
-            continue
-        here = tuple(map(place, targets))
-        if -1 in here:
-            again.add(index)
-        else:
-            edges[index].append((now[source], here, old.how[source]))
-    return {index: (edges[index], old.accounts[index]) for index in range(len(held)) if index not in again}
-
-
-def _homes(names: Names) -> list[int]:
-    """The file of each node."""
-    ends = [*names.first[1:], names.symbols]
-    homes: list[int] = []
-    for index, (begin, end) in enumerate(zip(names.first, ends, strict=True)):
-        homes += [index] * (end - begin)
-    return homes + list(range(len(names.first)))
-
-
-def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
-    """The edges of one file."""
-    names = graph.names
+def link(resolver: Resolver, index: int, facts: Facts) -> tuple[dict[int, dict[int, int]], Account]:
+    """The edges of one file by the node they begin at, and what became of its mentions."""
+    names = resolver.names
     unclear: dict[str, int] = {}
     meanings = _Meanings(resolver, index)
     words, inner, rows, plain = names.family[index].words, names.inner[index], meanings.rows, meanings.plain
@@ -268,7 +215,8 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
         scope, qualifier = each.scope, each.qualifier
         if scope != last:
             last, here = scope, {}
-            mentioned = outs.setdefault(scope, {})
+            speaker = names.speaker(index, scope)
+            mentioned = outs.get(speaker) or outs.setdefault(speaker, {})
         if not qualifier and name not in inner and not meanings.everywhere_scoped:
             known = plain
         else:
@@ -286,9 +234,9 @@ def _link(graph: Graph, resolver: Resolver, index: int, facts: Facts) -> None:
             unclear[name] = unclear.get(name, 0) + each.count
         else:
             unresolved += each.count
-    graph.settle(Account(resolved, unresolved, ambiguous, unclear))
-    for scope, mentioned in outs.items():
-        graph.mention(names.speaker(index, scope), mentioned)
+    for speaker, mentioned in outs.items():
+        mentioned.pop(speaker, None)
+    return outs, Account(resolved, unresolved, ambiguous, unclear)
 
 
 class _Meanings:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
 
 from remit.code.facts import DECLARED, HOLDERS, SYMBOL_KINDS, TEST, Definition, Facts, Import, Typed
 from remit.code.families import Habits, family_of, habits_of
@@ -30,7 +34,19 @@ MAX_HOPS = 6
 Told = tuple[int, int, str]
 """A type as it is spelled in a file (index) and scope."""
 
+Nodes = int | list[int]
+"""What has a name: one node, or several in order."""
+
+Table = dict[str, Nodes]
+
+Note = Callable[[Table, str, int], None]
+
+_docs_decoder = msgspec.msgpack.Decoder(dict[int, str])
+
 _MAX_TOLD = 8
+_SPARE = 4
+"""Nodes that each file has room for beside those it defines, and one more for every eight: a file that grows a little
+changes no number of another's."""
 
 TYPES = HOLDERS | {"module", "type"}
 FUNCTIONS = frozenset(["function", "method", "macro"])
@@ -40,18 +56,30 @@ _GENERIC = re.compile(r"[<\[(].*$", re.DOTALL)
 
 class Family:
     """What files of one family share. words: every name that
-    something has or is imported under. methods, plain: nodes by name where one alone has it, MANY where several do;
-    each for definitions outside of tests and in them. owned: by place and name of a type, what belongs to it."""
+    something has or is imported under. methods, plain: nodes by name, each for definitions outside of tests and in
+    them. owned: by place and name of a type, what belongs to it."""
 
     def __init__(self, habits: Habits) -> None:
         self.habits = habits
         self.files: list[int] = []
         self.words: set[str] = set()
-        self.methods: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        self.plain: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        self.owned: dict[tuple[str, str], dict[str, int]] = {}
-        self.modules: Modules
+        self.methods: tuple[Table, Table] = ({}, {})
+        self.plain: tuple[Table, Table] = ({}, {})
+        self.owned: dict[tuple[str, str], Table] = {}
+        self.paths: Sequence[str] = ()
+        self.package: Mapping[int, str] = {}
+        self.roots: Sequence[Root] = ()
         self._folders: dict[str, list[int]] | None = None
+
+    @cached_property
+    def modules(self) -> Modules:
+        """To be asked for when all files are there."""
+        packages = {index: self.package[index] for index in self.files if index in self.package}
+        return Modules(self.habits, [(index, self.paths[index]) for index in self.files], self.roots, packages)
+
+    @classmethod
+    def of(cls, name: str) -> Family:
+        return cls(habits_of(name))
 
     def neighbours(self, folder: str, names: Names) -> Sequence[int]:
         """The files of the family in a directory."""
@@ -63,13 +91,15 @@ class Family:
 
 
 class Names:
-    """A node is a definition, counted through all files in order; behind them comes one node for each file.
+    """A node is a definition, counted through all files in order; behind them comes one node for each file. Each file
+    has room for more: numbers that stand for nothing have no kind.
 
     name, kind, start, end, flags, parent, tests: of each definition; its parent is a node, NONE at the top of a file.
     owner, returns: of those that have them. first: of each file, its first node. top: of each file, what it defines
     at its top. members: of a node, what it holds. inner: of each file, the names of what does not stand at its top.
-    package: of files that say so, its name.
+    package: of files that say so, its name. roots: where modules of packages lie.
     imports, inherits, typed: what files import, types inherit by name, and names are told to be; for resolving.
+    docs: of each file, packed, the first lines of documentation of its symbols by their number in it.
     """
 
     def __init__(self, tree: SourceTree, prefix: str = "") -> None:
@@ -78,29 +108,35 @@ class Names:
         self.paths = [prefix + file.path for file in tree.files]
         self.name: list[str] = []
         self.kind: list[str] = []
-        self.start, self.end, self.flags, self.parent = array("i"), array("i"), array("i"), array("i")
+        self.start, self.end, self.flags, self.parent = array("i"), array("i"), bytearray(), array("i")
         self.tests = bytearray()
         self.owner: dict[int, str] = {}
-        self.returns: dict[int, str] = {}
+        self.docs: list[bytes] = []
         self.first: list[int] = []
         self.lines: list[int] = []
         self.package: dict[int, str] = {}
+        self.roots: list[Root] = []
+        self.languages: list[str] = []
+        self.family: list[Family] = []
+        self.families: dict[str, Family] = {}
+        self._kinds: dict[str, str] = {}
+        self._prefix = prefix
+        self.forget()
+
+    def forget(self) -> None:
+        """What is needed for resolving alone."""
+        self.returns: dict[int, str] = {}
         self.top: list[dict[str, int]] = []
         self.inner: list[set[str]] = []
         self.members: dict[int, dict[str, int]] = {}
-        self.family: list[Family] = []
         self.imports: list[list[Import]] = []
         self.inherits: dict[int, list[tuple[str, str]]] = {}
         self.typed: dict[tuple[int, str], list[Told]] = {}
         self.typed_names: list[set[str]] = []
-        self._families: dict[str, Family] = {}
-        self._kinds: dict[str, str] = {}
-        self._prefix = prefix
-        self._roots: list[Root] = []
 
     @property
     def symbols(self) -> int:
-        """The number of definitions, and the node of the first file."""
+        """The number of nodes that definitions have room for, and the node of the first file."""
         return len(self.name)
 
     def file_of(self, node: int) -> int:
@@ -136,59 +172,122 @@ class Names:
             node = self.holder(node)
         return node if node >= 0 else len(self.name) + index
 
-    def finish(self) -> None:
-        """All files are taken: what they share can be asked for."""
-        roots = [*self._roots, *_go_roots(self.tree.go_modules, self._prefix)]
-        for name, family in self._families.items():
-            files = [(index, self.paths[index]) for index in family.files]
-            own = [root for root in roots if root.family == name]
-            packages = {index: self.package[index] for index in family.files if index in self.package}
-            family.modules = Modules(family.habits, files, own, packages)
+    def docs_of(self, index: int) -> dict[int, str]:
+        """Of a file, the first lines of documentation of its symbols by their number in it."""
+        packed = self.docs[index]
+        return _docs_decoder.decode(packed) if packed else {}
 
-    def forget(self) -> None:
-        """What was needed for resolving alone."""
-        self.imports, self.inherits, self.typed, self.typed_names, self.returns = [], {}, {}, [], {}
+    def only(self, nodes: Nodes | None) -> int:
+        """The one that is meant of those that have a name, MANY where that may be several. What announces a definition
+        counts only as long as nothing is defined."""
+        if nodes is None:
+            return NONE
+        if isinstance(nodes, int):
+            return nodes
+        known, flags = NONE, self.flags
+        for node in nodes:
+            if known == NONE or flags[known] & DECLARED:
+                known = node
+            elif not flags[node] & DECLARED:
+                return MANY
+        return known
+
+    def only_owned(self, nodes: Nodes) -> int:
+        """As `only`. Overloads in one file are one; in two files they are two things of one name."""
+        if isinstance(nodes, int):
+            return nodes
+        known, flags = NONE, self.flags
+        for node in nodes:
+            if known >= self.first[self.file_of(node)]:
+                continue
+            if known == NONE or flags[known] & DECLARED:
+                known = node
+            elif not flags[node] & DECLARED:
+                return MANY
+        return known
 
     # -- filling -----------------------------------------------------------------------------------
 
-    def take(self, facts: Facts, *, tests: bool) -> None:
-        """The facts of the next file. tests: whether all of it is."""
-        language = by_name(facts.language)
-        index, first = len(self.first), len(self.name)
-        family = self._family(language)
+    def take(self, facts: Facts) -> None:
+        """The facts of the next file."""
+        index, number = len(self.first), len(facts.definitions)
+        self.first.append(len(self.name))
+        for column, rows in zip(self._columns(), self._rows(index, facts, number + _SPARE + number // 8), strict=True):
+            column.extend(rows)
+        self.lines.append(facts.lines)
+        self.docs.append(_packed_docs(facts))
+        self.belongs(index, facts.language)
+        self.top.append({})
+        self.inner.append(set())
+        self.imports.append([])
+        self.typed_names.append(set())
+        if self.family[index].habits.packages:
+            self._take_package(self.family[index], index, facts.definitions)
+        if not by_name(facts.language).calls and len(self.roots) < MAX_ROOTS:
+            self.roots += roots_of(self.paths[index], facts)
+        self.enter(index, facts, note)
+
+    def belongs(self, index: int, language: str) -> None:
+        """Tell the language of the next file."""
+        self.languages.append(language)
+        family = self.family_of(language)
         family.files.append(index)
         self.family.append(family)
-        self.first.append(first)
-        self.lines.append(facts.lines)
-        self.imports.append(facts.imports)
-        definitions = facts.definitions
-        # The same few kinds and many of the names come again and again: one object each.
-        one = self._kinds.setdefault
-        own = [each.name for each in definitions]
-        family.words.update(own, [each.alias for each in facts.imports])
-        self.name += own
-        self.kind += [one(each.kind, each.kind) for each in definitions]
-        self.start.extend([each.start for each in definitions])
-        self.end.extend([each.end for each in definitions])
-        self.flags.extend([each.flags for each in definitions])
-        self.parent.extend([each.parent + first if each.parent >= 0 else NONE for each in definitions])
-        self._take_tests(language, definitions, first, whole=tests)
-        if family.habits.packages:
-            self._take_package(family, index, definitions)
-        if not language.calls and len(self._roots) < MAX_ROOTS:
-            self._roots += roots_of(self.paths[index], facts)
-        self._take_definitions(family, index, definitions)
+
+    def room(self, index: int) -> tuple[int, int]:
+        """Its first node, and the first of the next file."""
+        return self.first[index], self.first[index + 1] if index + 1 < len(self.first) else self.symbols
+
+    def write(self, index: int, facts: Facts) -> None:
+        """Let a file with room for them have these definitions instead of others."""
+        first, end = self.room(index)
+        for column, rows in zip(self._columns(), self._rows(index, facts, end - first), strict=True):
+            column[first:end] = rows
+        self.lines[index] = facts.lines
+        self.docs[index] = _packed_docs(facts)
+
+    def enter(self, index: int, facts: Facts, note: Note) -> None:
+        """Take what resolving asks of a file that has its rows. note: what becomes of names that others see."""
+        first, family = self.first[index], self.family[index]
+        self.imports[index] = facts.imports
+        self._take_definitions(family, index, facts.definitions, note)
         for each in facts.references:
             if each.kind == "inherit" and each.scope >= 0:
                 self.inherits.setdefault(first + each.scope, []).append((each.name, each.qualifier))
-        self.typed_names.append({self._take_typed(family, index, each) for each in facts.typed})
+        self.typed_names[index] = {self._take_typed(family, index, each) for each in facts.typed}
 
-    def _take_definitions(self, family: Family, index: int, definitions: Sequence[Definition]) -> None:
+    def finish(self) -> None:
+        """All files are taken: what they share can be asked for."""
+        roots = [*self.roots, *_go_roots(self.tree.go_modules, self._prefix)]
+        for name, family in self.families.items():
+            family.paths, family.package = self.paths, self.package
+            family.roots = [root for root in roots if root.family == name]
+
+    def _columns(self) -> Sequence[Any]:
+        return self.name, self.kind, self.start, self.end, self.flags, self.parent, self.tests
+
+    def _rows(self, index: int, facts: Facts, room: int) -> Sequence[Any]:
+        """What the columns say of a file. room: for how many nodes."""
+        definitions, first = facts.definitions, self.first[index]
+        spare = room - len(definitions)
+        # The same few kinds and many of the names come again and again: one object each.
+        one = self._kinds.setdefault
+        own = [each.name for each in definitions]
+        self.family_of(facts.language).words.update(own, [each.alias for each in facts.imports])
+        return (
+            own + [""] * spare,
+            [one(each.kind, each.kind) for each in definitions] + [""] * spare,
+            array("i", [each.start for each in definitions] + [0] * spare),
+            array("i", [each.end for each in definitions] + [0] * spare),
+            bytes([each.flags for each in definitions] + [0] * spare),
+            array("i", [each.parent + first if each.parent >= 0 else NONE for each in definitions] + [NONE] * spare),
+            _tests(by_name(facts.language), definitions, whole=self.tree.files[index].tests) + bytes(spare),
+        )
+
+    def _take_definitions(self, family: Family, index: int, definitions: Sequence[Definition], note: Note) -> None:
         first, members, tests = self.first[index], self.members, self.tests
-        top: dict[str, int] = {}
-        inner: set[str] = set()
-        self.top.append(top)
-        self.inner.append(inner)
+        top = self.top[index] = {}
+        inner = self.inner[index] = set()
         shared = family.habits.unit == "tree"
         for node, each in enumerate(definitions, first):
             kind = each.kind
@@ -199,13 +298,13 @@ class Names:
                 self.returns[node] = each.returns
             if each.owner:
                 inner.add(name)
-                self._take_owned(family, index, node, each)
+                self._take_owned(family, index, node, each, note)
             elif each.parent < 0:
                 known = top.get(name)
                 if known is None or (kind != "variable" and self.kind[known] == "variable"):
                     top[name] = node
                     if shared:
-                        self._only(family.plain[tests[node]], name, node)
+                        note(family.plain[tests[node]], name, node)
             else:
                 inner.add(name)
                 held = members.get(first + each.parent)
@@ -213,7 +312,7 @@ class Names:
                     held = members[first + each.parent] = {}
                 if name not in held:
                     held[name] = node
-                    self._take_member(family, index, node)
+                    self._take_member(family, index, node, note)
 
     def _take_package(self, family: Family, index: int, definitions: Sequence[Definition]) -> None:
         """What stands before all else; a package that holds what is in it is one of its own."""
@@ -223,64 +322,43 @@ class Names:
         if parts:
             self.package[index] = family.habits.separators[0].join(parts)
 
-    def _take_member(self, family: Family, index: int, node: int) -> None:
+    def _take_member(self, family: Family, index: int, node: int, note: Note) -> None:
         """What is the first of its name in what holds it."""
         above, kind, name = self.parent[node], self.kind[node], self.name[node]
         if self.kind[above] not in HOLDERS and self.kind[above] != "module":
             return
         if kind in FUNCTIONS:
-            self._only(family.methods[self.tests[node]], name, node)
+            note(family.methods[self.tests[node]], name, node)
         elif kind in TYPES and family.habits.unit == "tree":
-            self._only(family.plain[self.tests[node]], name, node)
+            note(family.plain[self.tests[node]], name, node)
         if family.habits.unit != "file":
-            self._belongs(family, index, self.name[above], node, name)
+            note(self._belonging(family, index, self.name[above]), name, node)
 
-    def _family(self, language: Language) -> Family:
-        name = family_of(language)
-        family = self._families.get(name)
+    def family_of(self, language: str) -> Family:
+        """By the name of a language."""
+        name = family_of(by_name(language))
+        family = self.families.get(name)
         if family is None:
-            family = self._families[name] = Family(habits_of(name))
+            family = self.families[name] = Family.of(name)
         return family
 
-    def _take_tests(self, language: Language, definitions: Sequence[Definition], first: int, *, whole: bool) -> None:
-        """All that a file of tests defines, else what is marked or named as a test and what lies in that."""
-        if whole:
-            self.tests.extend(b"\1" * len(definitions))
-            return
-        tests = self.tests
-        named = re.compile(language.test_names).search if language.test_names else None
-        for each in definitions:
-            marked = each.flags & TEST or each.kind == "test" or (each.parent >= 0 and tests[first + each.parent])
-            tests.append(bool(marked or (named is not None and each.kind in FUNCTIONS and named(each.name))))
-
-    def _take_owned(self, family: Family, index: int, node: int, each: Definition) -> None:
+    def _take_owned(self, family: Family, index: int, node: int, each: Definition, note: Note) -> None:
         owner = self.owner[node] = owner_name(each.owner)
         if family.habits.loose_owners:
             top = self.top[index]
             holder = top.get(owner, NONE)
             if holder == NONE or self.kind[holder] not in TYPES:
                 top.setdefault(each.name, node)
-        self._belongs(family, index, owner, node, each.name)
+        note(self._belonging(family, index, owner), each.name, node)
         if each.kind in FUNCTIONS:
-            self._only(family.methods[self.tests[node]], each.name, node)
+            note(family.methods[self.tests[node]], each.name, node)
 
-    def _belongs(self, family: Family, index: int, owner: str, node: int, name: str) -> None:
+    def _belonging(self, family: Family, index: int, owner: str) -> Table:
         place = self.folder(index) if family.habits.unit == "folder" else ""
         held = family.owned.get((place, owner))
         if held is None:
             held = family.owned[place, owner] = {}
-        known = held.get(name, NONE)
-        if known < self.first[index]:
-            # Overloads in one file are one; in two files they are two things of one name.
-            self._only(held, name, node)
-
-    def _only(self, table: dict[str, int], name: str, node: int) -> None:
-        """What announces a definition counts only as long as nothing is defined."""
-        known = table.get(name, NONE)
-        if known == NONE or (known >= 0 and self.flags[known] & DECLARED):
-            table[name] = node
-        elif not self.flags[node] & DECLARED:
-            table[name] = MANY
+        return held
 
     def _take_typed(self, family: Family, index: int, each: Typed) -> str:
         """Known by the function or type in which the name has the type, or the file."""
@@ -305,6 +383,52 @@ class Names:
 
 def _go_roots(modules: Mapping[str, str], prefix: str) -> list[Root]:
     return [Root("Go", name, (f"{prefix}{folder}".strip("/"),)) for folder, name in modules.items()]
+
+
+def note(table: Table, name: str, node: int) -> None:
+    """One more node has the name."""
+    known = table.get(name)
+    if known is None:
+        table[name] = node
+    elif isinstance(known, int):
+        table[name] = [known, node] if known < node else [node, known]
+    elif known[-1] < node:
+        known.append(node)
+    else:
+        insort(known, node)
+
+
+def unnote(table: Table, name: str, node: int) -> None:
+    """A node has the name no longer."""
+    known = table[name]
+    if isinstance(known, int):
+        del table[name]
+        return
+    known.remove(node)
+    if len(known) == 1:
+        table[name] = known[0]
+
+
+def ignore(table: Table, name: str, node: int) -> None:
+    """What others see of a file is known."""
+
+
+def _tests(language: Language, definitions: Sequence[Definition], *, whole: bool) -> bytearray:
+    """Which of them are tests: all that a file of tests defines, else what is marked or named as a test and what lies
+    in that."""
+    if whole:
+        return bytearray(b"\1" * len(definitions))
+    tests = bytearray()
+    named = re.compile(language.test_names).search if language.test_names else None
+    for each in definitions:
+        marked = each.flags & TEST or each.kind == "test" or (each.parent >= 0 and tests[each.parent])
+        tests.append(bool(marked or (named is not None and each.kind in FUNCTIONS and named(each.name))))
+    return tests
+
+
+def _packed_docs(facts: Facts) -> bytes:
+    told = {number: each.doc for number, each in enumerate(facts.definitions) if each.doc and each.kind in SYMBOL_KINDS}
+    return msgspec.msgpack.encode(told) if told else b""
 
 
 def owner_name(spelled: str) -> str:

@@ -3,9 +3,12 @@ starts anew where it matters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, MutableSequence, Sequence
+from typing import Protocol
 
 import msgspec
+
+from remit.code.edges import Edges
 
 DAMPING = 0.85
 TOLERANCE = 1e-3
@@ -13,8 +16,22 @@ TOLERANCE = 1e-3
 
 MAX_ROUNDS = 60
 
+_MAX_SPREAD = 200
 
-Outs = Mapping[int, Collection[int]]
+UNIT = 1024
+"""Weights are told apart from this part of what a symbol begins with on: what the way of counting makes of the same
+weights does not put them in another order."""
+
+_LEAST = 2.0**-20
+"""What is not handed on any further, in what a symbol begins with."""
+
+
+class Outs(Protocol):
+    """Of nodes, those they lead to."""
+
+    def items(self) -> Iterable[tuple[int, Collection[int]]]: ...
+
+    def values(self) -> Iterable[Collection[int]]: ...
 
 
 class Ranks(msgspec.Struct, frozen=True):
@@ -106,3 +123,46 @@ class _Walk:
         for node, score in zip(self._led, self._scores, strict=True):
             scores[node] = score
         return scores
+
+
+class Weights:
+    """How much nodes matter, by what leads to them: PageRank, before it is made to be one together. exact: what a node
+    begins with, and what others hand on to it. scores: the same in whole numbers of 1/UNIT."""
+
+    def __init__(
+        self, exact: MutableSequence[float], scores: MutableSequence[int], rounds: int = 0, converged: bool = True
+    ) -> None:
+        self.exact = exact
+        self.scores = scores
+        self.rounds = rounds
+        self.converged = converged
+
+    def spread(self, outs: Edges, rest: dict[int, float]) -> None:
+        """Add to some nodes, and hand on to others what they get by that."""
+        exact, starts, counts, all_targets = self.exact, outs.starts, outs.counts, outs.targets
+        self.rounds = 0
+        touched: set[int] = set()
+        while rest and self.rounds < _MAX_SPREAD:
+            self.rounds += 1
+            moving, rest = rest, {}
+            touched.update(moving)
+            for node, amount in moving.items():
+                exact[node] += amount
+                count = counts[node]
+                if not count or -_LEAST < amount < _LEAST:
+                    continue
+                part = amount * DAMPING / count
+                start = starts[node]
+                for target in all_targets[start : start + count]:
+                    rest[target] = rest.get(target, 0.0) + part
+        self.converged = not rest
+        for node in touched:
+            self.scores[node] = int(exact[node] * UNIT + 0.5)
+
+
+def weigh(outs: Edges, starts: Sequence[float]) -> Weights:
+    """starts: what each node begins with, 1: as a symbol does. Without what begins anew all weights are in the same
+    proportion, and a change of the graph changes only those that it leads to."""
+    weights = Weights([0.0] * len(starts), [0] * len(starts))
+    weights.spread(outs, {node: start for node, start in enumerate(starts) if start})
+    return weights

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from remit.code.facts import DECLARED, DEFAULT, EXPORTED
-from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Meaning, Module, Names, Told, owner_name
+from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Family, Meaning, Module, Names, Told, owner_name
 from remit.code.view import View
 
 _MAKERS = ("__init__", "constructor", "__construct", "init", "initialize")
@@ -27,6 +27,7 @@ class Resolver:
         self._views: dict[int, View] = {}
         self._bases: dict[int, tuple[int, ...]] = {}
         self._tables: dict[tuple[int, ...], dict[str, int]] = {}
+        self._owners: dict[tuple[Family, str, str], dict[str, int]] = {}
         self._lent: dict[tuple[Module, str], Meaning] = {}
 
     def view(self, index: int) -> View:
@@ -86,8 +87,17 @@ class Resolver:
 
     def _owned(self, index: int, owner: str) -> dict[str, int]:
         family = self.names.family[index]
-        place = self.names.folder(index) if family.habits.unit == "folder" else ""
-        return family.owned.get((place, owner_name(owner)), _EMPTY) if family.owned else _EMPTY
+        if not family.owned:
+            return _EMPTY
+        key = self.names.folder(index) if family.habits.unit == "folder" else "", owner_name(owner)
+        owned = family.owned.get(key)
+        if owned is None:
+            return _EMPTY
+        found = self._owners.get((family, *key))
+        if found is None:
+            only = self.names.only_owned
+            found = self._owners[family, *key] = {name: only(nodes) for name, nodes in owned.items()}
+        return found
 
     def bases(self, kind: int) -> tuple[int, ...]:
         """The types that a type inherits from, as far as they are known."""
@@ -156,7 +166,7 @@ class Resolver:
         found = (
             self.belonging(index, owner, name)
             if owner
-            else max(table.get(name, NONE) for table in names.family[index].plain)
+            else max(names.only(table.get(name)) for table in names.family[index].plain)
         )
         return found if found >= 0 else node
 

@@ -2,68 +2,99 @@
 
 It is of one state of one tree, told by its files' names and content; for another state of the same files it is where
 the work begins. Numbers stand in flat arrays and each name once, so that it is read in a small part of the time that
-it took to make.
+it took to make. What resolving asks beside it, `lazy.Tables`, is kept apart: read when files have changed, and
+written when many have.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from uuid import uuid4
 
 import msgspec
 
+from remit.code.changes import Change
+from remit.code.edges import Edges
 from remit.code.facts import Facts, unpack
 from remit.code.grammars import version
-from remit.code.graph import Account, Earlier, Graph, build_graph, without_collecting
+from remit.code.graph import Account, Graph, build_graph, without_collecting
+from remit.code.lazy import Tables, tables_of
 from remit.code.names import Names
-from remit.code.rank import Ranks
-from remit.code.tree import SourceTree
+from remit.code.rank import Weights
+from remit.code.relink import relink
+from remit.code.tree import Recalled, SourceTree
 from remit.store.facts import Kept, KeptFacts
 
-GRAPH_VERSION = 2
+GRAPH_VERSION = 3
 """Part of the key of every kept graph: where resolving or ranking comes to something else, it is another number."""
 
 MIN_KEPT_SYMBOLS = 1000
 """Of a graph that is kept: a smaller one is worked out as fast."""
+
+MAX_SINCE = 32
+"""Files that may have changed since the tables were written."""
 
 _KEY_BYTES = 20
 _MAX_CHANGED = 200
 """Files. After more changes all is worked out again."""
 
 
-class _Kept(msgspec.Struct, array_like=True, gc=False):
-    """As `Graph` and `Names` have it. Arrays are of C ints (`scores`: doubles) as they lie in memory; name, kind:
-    indices of words, kinds."""
+class KeptGraph(msgspec.Struct, array_like=True, gc=False):
+    """As `Graph` and `Names` have it. Arrays are of C ints (`exact`: doubles, `scores`: long longs) as they lie in
+    memory; paths, words: joined by NUL; name, kind, language: indices of words, kinds, languages. notes: what files in
+    these states are, as `crawl` notes it. tables: which tables belong to it; since: by index, the keys of files that
+    changed since those were written, as they were then. accounts: packed; total: of all."""
 
-    paths: list[str]
+    paths: bytes
+    go_modules: dict[str, str]
     keys: list[bytes]
-    words: list[str]
+    notes: dict[bytes, bytes]
+    words: str
     kinds: list[str]
+    languages: list[str]
     name: bytes
     kind: bytes
     start: bytes
     end: bytes
+    flags: bytes
     parent: bytes
     tests: bytes
     first: bytes
     lines: bytes
+    language: bytes
     owner: dict[int, str]
-    outs: dict[int, tuple[int, ...]]
-    how: dict[int, bytes]
-    accounts: list[Account]
+    docs: list[bytes]
+    edges: tuple[bytes, bytes, bytes, bytes, bytes]
+    accounts: bytes
+    total: Account
     broken: int
     cut: dict[str, int]
     mentioned_by: bytes
+    exact: bytes
     scores: bytes
     rounds: int
     converged: bool
+    tables: bytes = b""
+    since: dict[int, bytes] = {}
+
+    @property
+    def recalled(self) -> Recalled:
+        return Recalled(self.notes, frozenset(self.keys))
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Kept)
+_decoder = msgspec.msgpack.Decoder(KeptGraph)
+_tables_decoder = msgspec.msgpack.Decoder(Tables)
+_accounts_decoder = msgspec.msgpack.Decoder(list[Account])
+
+
+class NotHeldError(Exception):
+    """Facts that were known are not there any longer: the tree is to be read again."""
 
 
 def place_key(place: str) -> bytes:
@@ -72,102 +103,258 @@ def place_key(place: str) -> bytes:
     return blake2b("\0".join(parts).encode(), digest_size=_KEY_BYTES, key=version(None)).digest()
 
 
-def pack_graph(graph: Graph) -> bytes:
+def _tables_key(place: str) -> bytes:
+    return place_key(f"tables:{place}")
+
+
+# -- to bytes and back -----------------------------------------------------------------------------
+
+
+def pack_graph(graph: Graph, tables: bytes = b"", since: Mapping[int, bytes] | None = None) -> bytes:
     """The graph, ranked."""
-    names = graph.names
-    words, kinds = _numbered(names.name), _numbered(names.kind)
-    importance = graph.importance
+    names, importance, files = graph.names, graph.importance, graph.tree.files
+    words, kinds, languages = _numbered(names.name), _numbered(names.kind), _numbered(names.languages)
     return _encoder.encode(
-        _Kept(
-            paths=[file.path for file in graph.tree.files],
-            keys=[file.key for file in graph.tree.files],
+        KeptGraph(
+            paths=b"\0".join(os.fsencode(file.path) for file in files),
+            go_modules=graph.tree.go_modules,
+            keys=[file.key for file in files],
+            notes=graph.tree.notes,
+            words="\0".join(words),
+            kinds=list(kinds),
+            languages=list(languages),
             name=array("i", map(words.__getitem__, names.name)).tobytes(),
             kind=bytes(map(kinds.__getitem__, names.kind)),
-            words=list(words),
-            kinds=list(kinds),
             start=names.start.tobytes(),
             end=names.end.tobytes(),
+            flags=bytes(names.flags),
             parent=names.parent.tobytes(),
             tests=bytes(names.tests),
             first=array("i", names.first).tobytes(),
             lines=array("i", names.lines).tobytes(),
+            language=bytes(map(languages.__getitem__, names.languages)),
             owner=names.owner,
-            outs=graph.outs,
-            how=graph.how,
-            accounts=graph.accounts,
+            docs=names.docs,
+            edges=graph.outs.pack(),
+            accounts=_encoder.encode(graph.accounts),
+            total=Account(graph.resolved, graph.unresolved, graph.ambiguous, graph.unclear),
             broken=graph.broken,
             cut=graph.cut,
             mentioned_by=array("i", graph.mentioned_by).tobytes(),
-            scores=array("d", importance.scores).tobytes(),
+            exact=array("d", importance.exact).tobytes(),
+            scores=array("q", importance.scores).tobytes(),
             rounds=importance.rounds,
             converged=importance.converged,
+            tables=tables,
+            since=dict(since or {}),
         )
     )
 
 
-def unpack_graph(packed: bytes, tree: SourceTree, prefix: str = "") -> tuple[Graph, dict[int, bytes]] | None:
-    """The graph of the same files as in a tree, and those that have changed: by index, the keys of their content
-    before; where there are none it is the graph of the tree. None where it is of other files, or no graph. prefix: as
-    for `build_graph`."""
+def unpack_graph(packed: bytes) -> KeptGraph | None:
+    """None for what is no graph."""
     with without_collecting():
         try:
-            kept = _decoder.decode(packed)
+            return _decoder.decode(packed)
         except msgspec.DecodeError:
             return None
-        if kept.paths != [file.path for file in tree.files]:
+
+
+def restored(kept: KeptGraph, tree: SourceTree, prefix: str = "") -> tuple[Graph, dict[int, bytes]] | None:
+    """The graph of the same files as in a tree, and those that have changed: by index, the keys of their content
+    before; where there are none it is the graph of the tree. None where it is of other files, or does not fit
+    together. prefix: as for `build_graph`."""
+    paths = b"\0".join(os.fsencode(file.path) for file in tree.files)
+    if kept.paths != paths or kept.go_modules != tree.go_modules:
+        return None
+    pairs = zip(kept.keys, tree.files, strict=True)
+    changed = {index: key for index, (key, file) in enumerate(pairs) if not key or key != file.key}
+    with without_collecting():
+        try:
+            names = _names(kept, tree, prefix)
+            outs = Edges.unpack(names.symbols + len(tree.files), kept.edges)
+        except (ValueError, IndexError):
             return None
-        pairs = zip(kept.keys, tree.files, strict=True)
-        changed = {index: key for index, (key, file) in enumerate(pairs) if not key or key != file.key}
-        graph = Graph(_names(kept, tree, prefix))
-        graph.outs, graph.how = kept.outs, kept.how
-        for account in kept.accounts:
-            graph.settle(account)
+        graph = Graph(names, outs)
+        graph.total(kept.total)
         graph.broken, graph.cut = kept.broken, Counter(kept.cut)
-        graph.mentioned_by = array("i", kept.mentioned_by).tolist()
-        graph.importance = Ranks(array("d", kept.scores).tolist(), kept.rounds, kept.converged)
+        graph.mentioned_by = array("i", kept.mentioned_by)
+        graph.importance = Weights(array("d", kept.exact), array("q", kept.scores), kept.rounds, kept.converged)
         return graph, changed
 
 
-def graph_of(tree: SourceTree, prefix: str, place: str, kept: KeptFacts, check: Callable[[], None]) -> Graph:
-    """The graph of a tree as it was kept when the tree was in this state; else worked out, and kept. prefix, check: as
-    for `build_graph`. place: see `place_key`."""
-    key = place_key(place)
-    with kept.opened() as store:
-        packed = store.values([key]).get(key)
-        found = unpack_graph(packed, tree, prefix) if packed is not None else None
-        if found is not None and not found[1]:
-            return found[0]
-        earlier = Earlier(found[0], before) if found is not None and (before := _before(store, found[1])) else None
-    graph = build_graph(tree, prefix, check, earlier)
-    if graph.symbols >= MIN_KEPT_SYMBOLS:
-        with kept.opened() as store:
-            store.keep({key: pack_graph(graph)})
-    return graph
-
-
-def _before(store: Kept, changed: Mapping[int, bytes]) -> dict[int, Facts] | None:
-    """The facts that were known of files before they changed; None unless of all."""
-    if len(changed) > _MAX_CHANGED:
-        return None
-    values = store.values(list(changed.values()))
-    try:
-        return {index: unpack(values[key]) for index, key in changed.items()}
-    except (KeyError, msgspec.DecodeError):
-        return None
-
-
-def _names(kept: _Kept, tree: SourceTree, prefix: str) -> Names:
+def _names(kept: KeptGraph, tree: SourceTree, prefix: str) -> Names:
     names = Names(tree, prefix)
-    names.name = list(map(kept.words.__getitem__, array("i", kept.name)))
+    words = kept.words.split("\0")
+    names.name = list(map(words.__getitem__, array("i", kept.name)))
     names.kind = list(map(kept.kinds.__getitem__, kept.kind))
     for own, packed in ((names.start, kept.start), (names.end, kept.end), (names.parent, kept.parent)):
         own.frombytes(packed)
-    names.tests = bytearray(kept.tests)
-    names.owner = kept.owner
+    names.tests, names.flags = bytearray(kept.tests), bytearray(kept.flags)
+    names.owner, names.docs = kept.owner, kept.docs
     names.first, names.lines = array("i", kept.first).tolist(), array("i", kept.lines).tolist()
+    columns = (names.kind, names.start, names.end, names.parent, names.tests, names.flags)
+    files = len(tree.files)
+    if any(len(each) != names.symbols for each in columns) or any(
+        len(each) != files for each in (names.first, names.lines, names.docs, kept.language)
+    ):
+        raise ValueError("columns of different lengths")
+    for index, language in enumerate(kept.language):
+        names.belongs(index, kept.languages[language])
     return names
 
 
 def _numbered(texts: Sequence[str]) -> dict[str, int]:
     """Each text once, numbered as they come."""
     return {text: number for number, text in enumerate(dict.fromkeys(texts))}
+
+
+# -- from run to run -------------------------------------------------------------------------------
+
+Later = Callable[[], None]
+"""What is to be kept, when there is time."""
+
+
+def kept_graph(kept: KeptFacts, place: str) -> KeptGraph | None:
+    """What was kept of a tree. place: see `place_key`."""
+    key = place_key(place)
+    with kept.opened() as store:
+        packed = store.values([key]).get(key)
+        found = unpack_graph(packed) if packed is not None else None
+        if found is not None and store.stale:
+            # Facts that are not asked for are of use still.
+            store.touch(found.keys)
+        return found
+
+
+class Keeping:
+    """Where the graph of one tree is kept. prefix, check: as for `build_graph`. place: see `place_key`. before: what
+    was kept of the tree."""
+
+    def __init__(
+        self, kept: KeptFacts, place: str, prefix: str, before: KeptGraph | None, check: Callable[[], None]
+    ) -> None:
+        self._kept = kept
+        self._place = place
+        self._prefix = prefix
+        self._before = before
+        self._check = check
+
+    def graph_of(self, tree: SourceTree) -> tuple[Graph, Later | None]:
+        """The graph of a tree as it was kept when the tree was in this state; else worked out, and to be kept. Raises
+        NotHeldError."""
+        known = restored(self._before, tree, self._prefix) if self._before is not None else None
+        if known is not None:
+            graph, changed = known
+            if not changed:
+                return graph, self._noted(tree)
+            later = self._brought_up(graph, changed)
+            if later is not None:
+                return graph, later
+        with self._kept.opened() as store:
+            _hold(tree, store)
+        graph = build_graph(tree, self._prefix, self._check)
+        if graph.symbols < MIN_KEPT_SYMBOLS:
+            return graph, None
+        return graph, lambda: self._keep_all(graph)
+
+    def _brought_up(self, graph: Graph, changed: Mapping[int, bytes]) -> Later | None:
+        before = self._before
+        assert before is not None
+        if len(changed) > _MAX_CHANGED:
+            return None
+        with self._kept.opened() as store:
+            tables = self._tables(store, before.tables)
+            if tables is None:
+                return None
+            now = _Facts(graph.tree, store)
+            try:
+                graph.accounts = _accounts_decoder.decode(before.accounts)
+                then = _known(store, changed)
+                since = _known(store, before.since)
+                changes = {
+                    index: Change(facts, now(index), graph.names.family[index].habits) for index, facts in then.items()
+                }
+                if not relink(graph, tables, since, changes, now, self._check):
+                    return None
+            except (NotHeldError, msgspec.DecodeError):
+                return None
+        return self._later(graph, before, {**changed, **before.since})
+
+    def _noted(self, tree: SourceTree) -> Later | None:
+        """The same graph of files in other states."""
+        before = self._before
+        if before is None or before.notes == tree.notes:
+            return None
+        same = msgspec.structs.replace(before, notes=tree.notes)
+        return lambda: self._keep({place_key(self._place): _encoder.encode(same)})
+
+    def _later(self, graph: Graph, before: KeptGraph, since: Mapping[int, bytes]) -> Later:
+        if len(since) > MAX_SINCE:
+            return lambda: self._keep_all(graph)
+        return lambda: self._keep({place_key(self._place): pack_graph(graph, before.tables, since)})
+
+    def _keep_all(self, graph: Graph) -> None:
+        """The graph, and its tables with it."""
+        with self._kept.opened() as store:
+            try:
+                tables = tables_of(graph.names, _Facts(graph.tree, store))
+            except NotHeldError:
+                return
+        name = uuid4().bytes
+        self._keep(
+            {
+                place_key(self._place): pack_graph(graph, name),
+                _tables_key(self._place): name + _encoder.encode(tables),
+            }
+        )
+
+    def _keep(self, values: Mapping[bytes, bytes]) -> None:
+        with self._kept.opened() as store:
+            store.keep(values)
+
+    def _tables(self, store: Kept, name: bytes) -> Tables | None:
+        key = _tables_key(self._place)
+        packed = store.values([key]).get(key, b"")
+        if not name or packed[: len(name)] != name:
+            return None
+        with without_collecting():
+            try:
+                return _tables_decoder.decode(memoryview(packed)[len(name) :])
+            except msgspec.DecodeError:
+                return None
+
+
+class _Facts:
+    """Facts of a tree's files as they are asked for. Raises NotHeldError."""
+
+    def __init__(self, tree: SourceTree, store: Kept) -> None:
+        self._tree = tree
+        self._store = store
+
+    def __call__(self, index: int) -> Facts:
+        file = self._tree.files[index]
+        if file.held:
+            return file.facts
+        file.hold(_known(self._store, {index: file.key})[index])
+        return file.facts
+
+
+def _known(store: Kept, keys: Mapping[int, bytes]) -> dict[int, Facts]:
+    """The facts that are kept of files. Raises NotHeldError."""
+    values = store.values(list(keys.values()))
+    try:
+        return {index: unpack(values[key]) for index, key in keys.items()}
+    except (KeyError, msgspec.DecodeError):
+        raise NotHeldError from None
+
+
+def _hold(tree: SourceTree, store: Kept) -> None:
+    """Have the facts of all files at hand. Raises NotHeldError."""
+    missing = [file for file in tree.files if not file.held]
+    values = store.values([file.key for file in missing])
+    for file in missing:
+        packed = values.get(file.key)
+        if packed is None:
+            raise NotHeldError
+        file.hold(packed)

@@ -26,7 +26,7 @@ class SourceFile:
     __slots__ = ("_facts", "key", "path", "size", "tests")
 
     def __init__(self, path: str, size: int, facts: Facts | bytes, tests: bool = False, key: bytes = b"") -> None:
-        """facts: bytes as `facts.pack` makes them take a third of the memory."""
+        """facts: bytes as `facts.pack` makes them take a third of the memory; b"": they are kept, and not held."""
         self.path = path
         self.size = size
         self.tests = tests
@@ -39,9 +39,25 @@ class SourceFile:
         return unpack(self._facts) if isinstance(self._facts, bytes) else self._facts
 
     @property
+    def held(self) -> bool:
+        """Whether the facts are at hand."""
+        return self._facts != b""
+
+    def hold(self, facts: Facts | bytes) -> None:
+        self._facts = facts
+
+    @property
     def weight(self) -> int:
         """Bytes of the facts as they are kept; 0 where they are in memory anyway."""
         return len(self._facts) if isinstance(self._facts, bytes) else 0
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What is known from a kept graph. notes: of files, by their states, as `crawl` notes it. keys: of content whose
+    facts need not be at hand."""
+
+    notes: dict[bytes, bytes] = {}
+    keys: frozenset[bytes] = frozenset()
 
 
 class Skipped(msgspec.Struct):
@@ -59,7 +75,7 @@ class SourceTree(msgspec.Struct):
     """files: by path. unknown: files in no language that is read. parsed: files that were not known from before.
     stopped: the bound that ended the reading, or "". mark: the same for trees with the same files and content.
     go_modules: by directory, what a go.mod says that its packages are called; "" for the tree itself, by a go.mod above
-    it too."""
+    it too. notes: what is known of files by their states."""
 
     files: list[SourceFile]
     skipped: Skipped
@@ -68,3 +84,4 @@ class SourceTree(msgspec.Struct):
     stopped: Bound = ""
     mark: bytes = b""
     go_modules: dict[str, str] = {}
+    notes: dict[bytes, bytes] = {}

@@ -94,6 +94,16 @@ class Kept:
                     self._stale.append(key)
         return found
 
+    @property
+    def stale(self) -> bool:
+        """Whether something was found that was not of use today yet."""
+        return bool(self._stale)
+
+    def touch(self, keys: Iterable[bytes]) -> None:
+        """Keep the day on which these were of use, without a look at them."""
+        self._stale += keys
+        self.keep({})
+
     def keep(self, values: Mapping[bytes, bytes]) -> None:
         """Keep these, all or none, and the day on which others were of use."""
         connection = self._connection

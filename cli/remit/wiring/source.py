@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from threading import Lock
+from collections.abc import Callable
+from threading import Lock, Thread
 
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
 from remit.base.ports import Files, Ground
 from remit.code.answers import Answers
-from remit.code.crawl import DEFAULT_BOUNDS, Listing, TreeBounds, read_source, read_tree, told_by_content
+from remit.code.crawl import (
+    DEFAULT_BOUNDS,
+    NOTHING_RECALLED,
+    Listing,
+    TreeBounds,
+    read_source,
+    read_tree,
+    told_by_content,
+)
 from remit.code.facts import Facts
 from remit.code.installed import missing_grammars
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.roots import MAX_GO_MOD_BYTES, go_module
-from remit.code.snapshot import graph_of
-from remit.code.tree import SourceTree
+from remit.code.snapshot import Keeping, Later, NotHeldError, kept_graph
+from remit.code.tree import Recalled, SourceTree
 from remit.store.facts import KeptFacts
 from remit.workspace.search_ignore import file_above
 from remit.workspace.search_scan import Wish
@@ -39,10 +47,17 @@ class Source:
         self._pool = pool or Pool()
         self._graphs: dict[tuple[object, ...], Answers] = {}
         self._building = Lock()
+        self._keeper: Thread | None = None
 
-    def tree(self, ground: Ground, check: Check, bounds: TreeBounds = DEFAULT_BOUNDS) -> SourceTree:
+    def tree(
+        self,
+        ground: Ground,
+        check: Check,
+        bounds: TreeBounds = DEFAULT_BOUNDS,
+        recalled: Recalled = NOTHING_RECALLED,
+    ) -> SourceTree:
         """See `code.crawl.read_tree`."""
-        return read_tree(ground, _names, self._pool, self._kept, check, bounds)
+        return read_tree(ground, _names, self._pool, self._kept, check, bounds, recalled)
 
     def file(self, language: Language, source: bytes, check: Check) -> Facts | None:
         """See `code.crawl.read_source`."""
@@ -52,28 +67,46 @@ class Source:
         """Over a declared tree as it is now. Calls at once wait for one another: each would do the same work."""
         with files.ground(name) as ground, self._building:
             check()
-            tree = self.tree(ground, check)
+            self._kept_by_now()
+            prefix = "" if ground.name == "." else f"{ground.name}/"
+            place = _place(ground, prefix)
+            before = kept_graph(self._kept, place)
+            tree = self.tree(ground, check, recalled=before.recalled if before is not None else NOTHING_RECALLED)
             key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
             known = self._graphs.pop(key, None)
             if known is None:
-                prefix = "" if ground.name == "." else f"{ground.name}/"
-                place = _place(ground, prefix, tree.go_modules)
-                known = Answers(graph_of(tree, prefix, place, self._kept, check))
+                try:
+                    graph, later = Keeping(self._kept, place, prefix, before, check).graph_of(tree)
+                except NotHeldError:
+                    graph, later = Keeping(self._kept, place, prefix, None, check).graph_of(self.tree(ground, check))
+                known = Answers(graph)
+                self._keep(later)
             self._graphs[key] = known
             while len(self._graphs) > MAX_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
             return known
 
+    def _keep(self, later: Later | None) -> None:
+        """While the answer is on its way already."""
+        if later is not None:
+            self._keeper = Thread(target=later, name="code graph", daemon=True)
+            self._keeper.start()
+
+    def _kept_by_now(self) -> None:
+        if self._keeper is not None:
+            self._keeper.join()
+            self._keeper = None
+
     def close(self) -> None:
         """End all work, that of threads still at it too."""
         self._pool.close()
+        self._kept_by_now()
 
 
-def _place(ground: Ground, prefix: str, modules: Mapping[str, str]) -> str:
-    """What tells a tree from others, wherever it is mounted, and how its files and its packages of Go are called."""
+def _place(ground: Ground, prefix: str) -> str:
+    """What tells a tree from others, wherever it is mounted, and how its files are called."""
     info = os.fstat(ground.fd)
-    place = f"{info.st_dev}:{info.st_ino}:{prefix}"
-    return f"{place}:{sorted(modules.items())}" if modules else place
+    return f"{info.st_dev}:{info.st_ino}:{prefix}"
 
 
 def _names(ground: Ground, check: Check) -> Listing:

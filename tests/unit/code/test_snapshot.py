@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fakes.trees import graph, tree
@@ -12,8 +13,8 @@ from remit.base.resources import Effect, Resource
 from remit.code.answers import Answers
 from remit.code.facts import pack
 from remit.code.graph import HELD_BYTES, Account, Graph, build_graph
-from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, unpack_graph
-from remit.code.tree import SourceFile
+from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, restored, unpack_graph
+from remit.code.tree import SourceFile, SourceTree
 from remit.store.facts import KeptFacts
 from remit.wiring.source import Source
 from remit.workspace.grant import FilesGrant
@@ -38,30 +39,44 @@ def told(graph: Graph) -> list[object]:
     return [
         [answers.row(node) for node in (*answers.most_important(), *nodes)],
         [sorted(graph.ins(node)) for node in nodes],
-        [list(zip(graph.outs.get(node, ()), graph.how.get(node, b""), strict=True)) for node in nodes],
+        [list(zip(graph.outs.get(node), graph.outs.bits(node), strict=True)) for node in nodes],
         [(graph.names.holder(node), graph.names.owner.get(node)) for node in range(graph.names.symbols)],
-        (graph.size, graph.symbols, graph.edges, graph.importance, graph.unclear, graph.cut),
-        (graph.resolved, graph.unresolved, graph.ambiguous, graph.broken, graph.accounts, graph.names.paths),
+        (graph.size, graph.symbols, graph.edges, list(graph.importance.scores), graph.unclear, graph.cut),
+        (graph.resolved, graph.unresolved, graph.ambiguous, graph.broken, graph.names.paths),
         answers.context("read the settings of the store and parse the request"),
     ]
 
 
+def again(packed: bytes, tree: SourceTree, prefix: str = "") -> tuple[Graph, dict[int, bytes]] | None:
+    kept = unpack_graph(packed)
+    return restored(kept, tree, prefix) if kept is not None else None
+
+
 def test_what_was_kept_answers_as_what_was_made(made: Graph) -> None:
-    kept = unpack_graph(pack_graph(made), made.tree, "src/")
-    assert kept is not None
-    assert kept[1] == {}
-    assert told(kept[0]) == told(made)
+    found = again(pack_graph(made), made.tree, "src/")
+    assert found is not None
+    assert found[1] == {}
+    assert told(found[0]) == told(made)
 
 
 @pytest.mark.parametrize("change", [lambda packed: b"", lambda packed: packed[:-1], lambda packed: b"\x90"])
 def test_what_is_no_graph_is_none(made: Graph, change: Callable[[bytes], bytes]) -> None:
-    assert unpack_graph(change(pack_graph(made)), made.tree) is None
+    assert unpack_graph(change(pack_graph(made))) is None
+
+
+@pytest.mark.parametrize("part", ["start", "edges", "name", "kind"])
+def test_what_does_not_fit_together_is_none(made: Graph, part: str) -> None:
+    kept = unpack_graph(pack_graph(made))
+    assert kept is not None
+    short = {"start": kept.start[:-4], "edges": (kept.edges[0][:-4], *kept.edges[1:])}
+    wrong = {"name": b"\xff\xff\xff\x7f" * made.names.symbols, "kind": b"\xff" * made.names.symbols}
+    assert restored(msgspec.structs.replace(kept, **{part: {**short, **wrong}[part]}), made.tree) is None
 
 
 def test_changed_files_are_told(made: Graph) -> None:
     packed, file = pack_graph(made), made.tree.files[1]
     before, file.key = file.key, b"another"
-    found = unpack_graph(packed, made.tree)
+    found = again(packed, made.tree)
     assert found is not None
     assert found[1] == {1: before}
 
@@ -69,7 +84,7 @@ def test_changed_files_are_told(made: Graph) -> None:
 def test_a_graph_of_other_files_is_none(made: Graph) -> None:
     packed = pack_graph(made)
     made.tree.files[0].path = "another.py"
-    assert unpack_graph(packed, made.tree) is None
+    assert again(packed, made.tree) is None
 
 
 def test_each_place_has_its_own() -> None:
