@@ -99,6 +99,7 @@ def read_tree(
         reading = _Reading(crawl, store, pool, recalled)
         reading.recall(seen)
         reading.read()
+        pool.rest()
         store.keep(reading.fresh)
     return reading.finish()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, MutableSequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -111,9 +112,9 @@ class Graph:
         return ((outs.sources[entry], outs.how[entry]) for entry in outs.into(node))
 
     @cached_property
-    def mentioned_by(self) -> MutableSequence[int]:
+    def mentioned_by(self) -> array[int]:
         """Of each node, how many others mention it."""
-        numbers = [0] * self.size
+        numbers = array("i", bytes(4 * self.size))
         for source, target in zip(self.outs.sources, self.outs.targets, strict=True):
             if source >= 0:
                 numbers[target] += 1
@@ -124,11 +125,12 @@ class Graph:
         """How much each node matters to code that is no test."""
         return weigh(self.outs, self.starts())
 
-    def starts(self) -> list[float]:
+    def starts(self) -> array[float]:
         """How much each node matters before anything is known of what mentions it."""
         pairs = zip(self.names.kind, self.names.tests, strict=True)
-        found = [(_TEST_START if test else 1.0) if kind else 0.0 for kind, test in pairs]
-        return found + [_TEST_START if file.tests else 1.0 for file in self.tree.files]
+        found = array("d", ((_TEST_START if test else 1.0) if kind else 0.0 for kind, test in pairs))
+        found.extend(_TEST_START if file.tests else 1.0 for file in self.tree.files)
+        return found
 
     def start(self, node: int) -> float:
         """As `starts`, of one."""
@@ -191,6 +193,7 @@ def _built(tree: SourceTree, prefix: str, check: Callable[[], None]) -> Graph:
             graph.outs.put(node, targets)
         if not index % _CHECK_EVERY:
             check()
+    resolver.forget()
     return graph
 
 

@@ -109,6 +109,14 @@ class Pool:
                 self.failed.add(answer.tag)
             yield answer
 
+    def rest(self) -> None:
+        """Much work is done: one idle worker is enough for what may come, and each takes memory."""
+        with self._changed:
+            spare, self._idle = self._idle[1:], self._idle[:1]
+            self._all.difference_update(spare)
+        for worker in spare:
+            worker.end()
+
     def close(self) -> None:
         """End all workers, those at work too."""
         with self._changed:

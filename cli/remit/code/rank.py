@@ -3,7 +3,8 @@ starts anew where it matters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, MutableSequence, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -129,9 +130,7 @@ class Weights:
     """How much nodes matter, by what leads to them: PageRank, before it is made to be one together. exact: what a node
     begins with, and what others hand on to it. scores: the same in whole numbers of 1/UNIT."""
 
-    def __init__(
-        self, exact: MutableSequence[float], scores: MutableSequence[int], rounds: int = 0, converged: bool = True
-    ) -> None:
+    def __init__(self, exact: array[float], scores: array[int], rounds: int = 0, converged: bool = True) -> None:
         self.exact = exact
         self.scores = scores
         self.rounds = rounds
@@ -163,6 +162,7 @@ class Weights:
 def weigh(outs: Edges, starts: Sequence[float]) -> Weights:
     """starts: what each node begins with, 1: as a symbol does. Without what begins anew all weights are in the same
     proportion, and a change of the graph changes only those that it leads to."""
-    weights = Weights([0.0] * len(starts), [0] * len(starts))
+    size = len(starts)
+    weights = Weights(array("d", bytes(8 * size)), array("q", bytes(8 * size)))
     weights.spread(outs, {node: start for node, start in enumerate(starts) if start})
     return weights

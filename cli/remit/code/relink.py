@@ -141,6 +141,7 @@ class _Relinking:
             graph.settle_anew(index, account)
             for node in (*range(*names.room(index)), names.symbols + index):
                 self._put(node, mentioned.get(node, {}))
+        resolver.forget()
 
     def _put(self, node: int, mentioned: dict[int, int]) -> None:
         outs = self._graph.outs

@@ -36,6 +36,11 @@ class Resolver:
             found = self._views[index] = View(self, index)
         return found
 
+    def forget(self) -> None:
+        """What was found, and views, which lead back to here: their memory is free at once."""
+        for kept in (self._views, self._bases, self._tables, self._owners, self._lent):
+            kept.clear()
+
     # -- types -------------------------------------------------------------------------------------
 
     def member(self, kind: int, name: str) -> int:

@@ -89,7 +89,7 @@ class KeptGraph(msgspec.Struct, array_like=True, gc=False):
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(KeptGraph)
-_tables_decoder = msgspec.msgpack.Decoder(Tables)
+_tables_decoder = msgspec.msgpack.Decoder(tuple[bytes, Tables])
 _accounts_decoder = msgspec.msgpack.Decoder(list[Account])
 
 
@@ -140,9 +140,9 @@ def pack_graph(graph: Graph, tables: bytes = b"", since: Mapping[int, bytes] | N
             total=Account(graph.resolved, graph.unresolved, graph.ambiguous, graph.unclear),
             broken=graph.broken,
             cut=graph.cut,
-            mentioned_by=array("i", graph.mentioned_by).tobytes(),
-            exact=array("d", importance.exact).tobytes(),
-            scores=array("q", importance.scores).tobytes(),
+            mentioned_by=graph.mentioned_by.tobytes(),
+            exact=importance.exact.tobytes(),
+            scores=importance.scores.tobytes(),
             rounds=importance.rounds,
             converged=importance.converged,
             tables=tables,
@@ -287,12 +287,12 @@ class Keeping:
         if before is None or before.notes == tree.notes:
             return None
         same = msgspec.structs.replace(before, notes=tree.notes)
-        return lambda: self._keep({place_key(self._place): _encoder.encode(same)})
+        return lambda: self._keep(place_key(self._place), _encoder.encode(same))
 
     def _later(self, graph: Graph, before: KeptGraph, since: Mapping[int, bytes]) -> Later:
         if len(since) > MAX_SINCE:
             return lambda: self._keep_all(graph)
-        return lambda: self._keep({place_key(self._place): pack_graph(graph, before.tables, since)})
+        return lambda: self._keep(place_key(self._place), pack_graph(graph, before.tables, since))
 
     def _keep_all(self, graph: Graph) -> None:
         """The graph, and its tables with it."""
@@ -302,27 +302,26 @@ class Keeping:
             except NotHeldError:
                 return
         name = uuid4().bytes
-        self._keep(
-            {
-                place_key(self._place): pack_graph(graph, name),
-                _tables_key(self._place): name + _encoder.encode(tables),
-            }
-        )
+        for file in graph.tree.files:
+            file.hold(b"")
+        # One after the other: each is large, and several times in memory while it is written.
+        self._keep(_tables_key(self._place), _encoder.encode((name, tables)))
+        del tables
+        self._keep(place_key(self._place), pack_graph(graph, name))
 
-    def _keep(self, values: Mapping[bytes, bytes]) -> None:
+    def _keep(self, key: bytes, value: bytes) -> None:
         with self._kept.opened() as store:
-            store.keep(values)
+            store.keep({key: value})
 
     def _tables(self, store: Kept, name: bytes) -> Tables | None:
         key = _tables_key(self._place)
         packed = store.values([key]).get(key, b"")
-        if not name or packed[: len(name)] != name:
-            return None
         with without_collecting():
             try:
-                return _tables_decoder.decode(memoryview(packed)[len(name) :])
+                found, tables = _tables_decoder.decode(packed)
             except msgspec.DecodeError:
                 return None
+        return tables if found == name else None
 
 
 class _Facts:

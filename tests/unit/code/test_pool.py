@@ -249,3 +249,16 @@ def test_workers_end_with_us_however_we_end(source: bytes) -> None:
 
 def test_the_clock_of_the_parser_goes_before_that_of_the_process() -> None:
     assert HARD_SECONDS > 2 * 2.0
+
+
+def test_after_much_work_one_worker_is_left() -> None:
+    pool = Pool(3)
+    try:
+        jobs = [Job(b"%d" % number, "Python", b"a = 1\n" * 20_000) for number in range(9)]
+        assert len(list(pool.read(jobs, lambda: None))) == 9
+        assert len(pool.pids) > 1
+        pool.rest()
+        assert len(pool.pids) == 1
+        assert pool.read_one(Job(b"more", "Python", b"def f(): pass\n"), lambda: None) is not None
+    finally:
+        pool.close()
