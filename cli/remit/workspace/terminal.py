@@ -13,6 +13,7 @@ a stream of bytes depends on those bytes alone, never on how they came in chunks
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from remit.workspace.rows import WIDTH, Cells, blank_between, cells_of, cut_from, is_narrow, put
@@ -25,17 +26,30 @@ REACH = 16 * 1024
 PAGE_ROWS = 100
 """Rows of a page that absolute positions can name."""
 
+# Both alternatives start with a literal character, which `re` looks for by itself: twenty times as fast as it tries a
+# pattern at every place.
 _CONTROL = re.compile(
     r"""
-    \x1b\[ (?P<values>[0-?]{0,64}) [ -/]{0,4} (?P<order>[@-~])
-  | \x1b (?P<string>[\]PX^_])
-  | \x1b [ -/]{0,4} (?P<escape>[0-~])
-  | (?P<code>[\x1b\b])
+    \x1b (?:
+        \[ (?P<values>[0-?]{0,64}) [ -/]{0,4} (?P<order>[@-~])
+      | (?P<string>[\]PX^_])
+      | [ -/]{0,4} (?P<escape>[0-~])
+      |
+    )
+  | \x08
     """,
     re.VERBOSE,
 )
 
-_COLOUR = re.compile(r"\x1b\[[0-9;:]{0,64}m")
+_COLOUR = re.compile(rb"\x1b\[[0-9;:]{0,64}m")
+_UNMOVED = re.compile(rb"\x1b\[(?:[0-9;:]{0,64}m|0?[JK])")
+"""What shows nothing while the cursor is at the end of the text: colours, and erasing what is behind it."""
+
+_REDRAWN = re.compile(rb"\r\x1b\[[02]?K")
+"""How a row is erased to be drawn anew."""
+
+_ERASED = "\udcff"
+"""Stands for that behind a CR: the byte FF, which valid UTF-8 does not have, as Python decodes it."""
 
 _STRING_END = re.compile("[\x07\x1b\n\x18\x1a]")
 """What ends a title, a link or a picture: BEL, or ESC (of ESC \\), or what cannot stand in one."""
@@ -87,8 +101,10 @@ class Screen:
         """The next bytes of the stream, however many."""
         self._total_bytes += len(chunk)
         data, controls = self._bytes.take(chunk)
+        if controls and not self._in_string:
+            data, controls = self._without_idle(data)
         if controls or self._rows or self._in_string or self._in_alternate:
-            self._draw(self._colourless(data.decode()))
+            self._draw(data.decode(errors="surrogateescape"))
         else:
             self._above.append(data)
 
@@ -111,10 +127,17 @@ class Screen:
             self._hidden,
         )
 
-    def _colourless(self, text: str) -> str:
-        """The text without its colours where it has no other sequences, which could hold a part of one."""
-        plain, colours = _COLOUR.subn("", text)
-        return plain if colours == text.count("\x1b") and not self._in_string else text
+    def _without_idle(self, data: bytes) -> tuple[bytes, bool]:
+        """The text without the sequences that show nothing, where it has no others, which could hold a part of one;
+        and whether there are controls in what is left."""
+        moves = b"\r" in data or b"\b" in data
+        idle = _COLOUR if moves or self._rows else _UNMOVED
+        plain, sequences = idle.subn(b"", data)
+        left = data.count(b"\x1b") - sequences
+        if moves and left and not self._in_alternate:
+            plain, erased = _REDRAWN.subn(b"\r\xff", plain)
+            left -= erased
+        return (data, True) if left else (plain, moves)
 
     # Controls
 
@@ -132,6 +155,9 @@ class Screen:
 
     def _draw_until_string(self, text: str, at: int) -> int:
         """Draws up to where a string of control starts; returns where to go on."""
+        if "\x1b" not in text and "\b" not in text:
+            self._print(text[at:])
+            return len(text)
         runs: list[str] = []
         for found in _CONTROL.finditer(text, at):
             runs.append(text[at : found.start()])
@@ -154,7 +180,7 @@ class Screen:
             self._in_alternate = False
             self._go_to(0, 0)
             self._erase_page(2)
-        elif found["code"] == "\b" and not self._in_alternate:
+        elif found[0] == "\b" and not self._in_alternate:
             self._open()
             self._to_column(self._column - 1)
         self._settle()
@@ -327,26 +353,41 @@ class Screen:
         for frame in frames:
             self._close_last()
             self._to_column(0)
+            if frame.startswith(_ERASED):
+                self._erase_row(0)
             self._settle()
-            self._print_run(frame)
+            self._print_run(frame.removeprefix(_ERASED))
 
     def _draw_frames(self, frames: list[str]) -> bool:
         """Draws texts one over the other from the start of the last row; False if that takes more than
         slices of text, since a character has not one column or a text is longer than what is in reach."""
         row = self._above.take_row()
-        if not all(is_narrow(each) and len(each) < self._reach // 4 for each in (row, *frames)):
+        joined = "".join((row, *frames))
+        if max(map(len, (row, *frames))) >= self._reach // 4 or not is_narrow(joined.replace(_ERASED, "")):
             self._above.append(row.encode())
             return False
-        for frame in frames:
-            if frame:
-                self._frames += bool(row)
-                row = frame + row[len(frame) :]
+        if _ERASED in joined:
+            row, frames = self._erase_frames(row, frames)
+        drawn = [frame for frame in frames if frame]
+        self._frames += len(drawn) if row else max(0, len(drawn) - 1)
+        row = _overlaid([row, *drawn])
         if len(frames[-1]) == len(row):
             self._above.append(row.encode())
         else:
             self._rows, self._row, self._column = [row], 0, len(frames[-1])
             self._moved = not frames[-1]
         return True
+
+    def _erase_frames(self, row: str, frames: list[str]) -> tuple[str, list[str]]:
+        """What the last frame that erases the row leaves to draw, and on what."""
+        last = max(at for at, frame in enumerate(frames) if frame.startswith(_ERASED))
+        filled = bool(row)
+        for frame in frames[:last]:
+            erased = frame.startswith(_ERASED)
+            self._frames += filled and frame != ""
+            filled = frame not in ("", _ERASED) or (filled and not erased)
+        self._frames += filled
+        return "", [frames[last].removeprefix(_ERASED), *frames[last + 1 :]]
 
     def _print_run(self, run: str) -> None:
         """Prints text without CR and LF."""
@@ -376,3 +417,14 @@ class Screen:
         self._column = 0
         if self._row == len(self._rows):
             self._rows.append("")
+
+
+def _overlaid(texts: Sequence[str]) -> str:
+    """What is seen of texts of one column per character that are drawn one over the other from the same place."""
+    seen = texts[-1]
+    longest = max(map(len, texts))
+    for text in reversed(texts):
+        if len(seen) == longest:
+            break
+        seen += text[len(seen) :]
+    return seen

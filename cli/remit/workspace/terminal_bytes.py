@@ -23,8 +23,11 @@ class StreamBytes:
         data = self._held + chunk if self._held else chunk
         self._held = b""
         controls = b"\x1b" in data or b"\b" in data
-        if controls or b"\r" in data:
-            data = self._without_part(data).replace(b"\r\n", b"\n")
+        turns = b"\r" in data
+        if controls or turns:
+            data = self._without_part(data)
+        if turns:
+            data = data.replace(b"\r\n", b"\n")
             controls = controls or b"\r" in data
         return (data if data.isascii() else self._decodable(data)), controls
 
