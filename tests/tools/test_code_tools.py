@@ -202,6 +202,7 @@ def test_what_rules_withhold_is_neither_shown_nor_known(ask: Callable[..., Outco
     assert "[skipped: 1 withheld by rules]" in outcome.text
     refused = ask(CodeRefs(), entry_allowed=allowed, symbol="price_of")
     assert refused.error is not None
+    assert "in the 4 files that were read (1 others were not: code_map tells why)" in refused.error.message
     assert "close names" not in refused.error.message
 
 

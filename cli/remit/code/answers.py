@@ -160,7 +160,10 @@ class Answers:
     def _unknown(self, spelled: str) -> str:
         close = self.symbols.close(spelled)
         tail = f"; close names: {', '.join(visible(each) for each in close)}" if close else ""
+        tree = self.graph.tree
+        left_out = sum(msgspec.structs.astuple(tree.skipped))
+        others = f" ({left_out} others were not: code_map tells why)" if left_out else ""
         return (
-            f"no symbol is called {shorten(spelled)} in the {len(self.graph.tree.files)} files that were read; this is "
+            f"no symbol is called {shorten(spelled)} in the {len(tree.files)} files that were read{others}; this is "
             f"no count of zero. Give a name, Type.name or path::name{tail}"
         )

@@ -22,6 +22,13 @@ _C: tuple[re.Pattern[bytes], ...] = (
         re.MULTILINE,
     ),
     re.compile(rb"(?:^[ \t]*#[ \t]*if(?:def|[ \t]+defined[ (]*)[ \t(]*__cplusplus[^\n]*\n)([ \t]*\})", re.MULTILINE),
+    # Comments at the end of a line of a macro, where something follows them.
+    re.compile(rb"(?:^[ \t]*#[ \t]*define\b[^\n]*?[^\n/])(/\*[^\n]*?\*/)[ \t]+$", re.MULTILINE),
+    re.compile(rb"(/\*[^\n]*?\*/)[ \t]*(?=\\\r?$)", re.MULTILINE),
+    # Macros that stand for themselves, among the constants of an enumeration.
+    re.compile(rb"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\2[ \t]*)$", re.MULTILINE),
+    # Marks of kernels.
+    re.compile(rb"(?<=\s)(__(?:bitwise|user|iomem|force|rcu))(?=\s)"),
     # What stands for the first fields of a struct.
     re.compile(rb"^[ \t]*(PyObject_(?:VAR_)?HEAD)[ \t;]*$", re.MULTILINE),
     re.compile(rb"\b(_Atomic[ \t]*\()[^()\n]*(\))"),
@@ -85,6 +92,10 @@ _WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = dict(
         (
             (b"__cplusplus",),
             (b"__cplusplus",),
+            (b"*/ ", b"*/\t"),
+            (b"\\\n", b"\\\r"),
+            (b"define",),
+            (b"__bitwise", b"__user", b"__iomem", b"__force", b"__rcu"),
             (b"PyObject_",),
             (b"_Atomic",),
             (b"API", b"EXPORT", b"EXTERN", b"DECL"),

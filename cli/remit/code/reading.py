@@ -163,6 +163,7 @@ class Reading:
         spans: list[tuple[int, int]] = []
         around: list[int] = []
         definitions = self._facts.definitions
+        given: set[tuple[int, str]] = set()
         for start, minus_end, _, kind, node, span, captures in found:
             # Names that share one declaration stand side by side.
             while around and (spans[around[-1]][1] <= start or spans[around[-1]] == (start, -minus_end)):
@@ -175,7 +176,13 @@ class Reading:
                 continue
             if "receiver" in captures:
                 self._receivers[len(definitions)] = self._text(captures["receiver"][0])
-            definitions.append(self._defined(kind, node, span, captures, parent))
+            defined = self._defined(kind, node, span, captures, parent)
+            if kind in _GLOBALS and self._language.calls and self._language.family != "c":
+                # What is given another value is what it was; C announces so what it defines.
+                if (parent, defined.name) in given:
+                    continue
+                given.add((parent, defined.name))
+            definitions.append(defined)
             around.append(len(spans))
             spans.append((start, -minus_end))
         return spans

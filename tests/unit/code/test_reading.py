@@ -173,3 +173,10 @@ def test_a_group_of_go_may_close_on_the_line_of_its_last_name(group: str) -> Non
     facts = extract(by_name("Go"), f"package p\n\n{group}\n\nfunc after() {{}}\n".encode())
     assert not facts.broken
     assert [each.name for each in facts.definitions if each.name != "B"] == ["A", "after"]
+
+
+def test_what_is_given_another_value_is_no_other_variable() -> None:
+    facts = facts_of("Python", "x = 1\nx = x + f()\nif x:\n    x = 2\nX, Y = 1, 2\n\ndef x_of(): ...\n")
+    assert [(each.name, each.start) for each in facts.definitions] == [("x", 1), ("X", 5), ("Y", 5), ("x_of", 7)]
+    declared = facts_of("C", "extern int total;\nint total = 1;\n")
+    assert [(each.name, each.start) for each in declared.definitions] == [("total", 1), ("total", 2)]
