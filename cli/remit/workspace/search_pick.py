@@ -15,7 +15,7 @@ class Pick:
         self.number = 0
         self._pattern = pattern
         self._most = MAX_ENTRIES if most is None else most
-        self._counts = counts
+        self.counts = counts
 
     @property
     def full(self) -> bool:
@@ -28,5 +28,5 @@ class Pick:
             fitting = bases if self._pattern is None else self._pattern.among(lead, bases)
             self.number += len(fitting)
             self.names += [lead + base for base in fitting[:room]]
-        elif self._counts:
+        elif self.counts:
             self.number += len(bases) if self._pattern is None else self._pattern.number(lead, bases)

@@ -108,6 +108,7 @@ class Walk:
         self._ground = ground
         self._check = check
         self._picks = picks
+        self._counting = [pick for pick in picks if pick.counts]
         self._leads = leads
         self._everything = everything
         self._until_full = until_full
@@ -148,10 +149,13 @@ class Walk:
                 self._enter(step, steps)
 
     def _take(self, lead: str, bases: list[str]) -> None:
+        if self._full:
+            for pick in self._counting:
+                pick.take(lead, bases)
+            return
         for pick in self._picks:
             pick.take(lead, bases)
-        if not self._full:
-            self._full = all(pick.full for pick in self._picks)
+        self._full = all(pick.full for pick in self._picks)
 
     # -- one directory -------------------------------------------------------------------------
 
@@ -280,9 +284,10 @@ class Walk:
 def _tell(names: list[str]) -> bool:
     """Whether some of these names may have a meaning of their own. Asked of all names, so in one go: they all start
     with a dot."""
-    if "/." not in "/" + "/".join(names):
+    joined = "/".join(names)
+    if not (joined.startswith(".") or "/." in joined):
         return False
-    return not _TELLING.isdisjoint(names) or UNFINISHED_START in "/".join(names)
+    return not _TELLING.isdisjoint(names) or UNFINISHED_START in joined
 
 
 def _is_closed(name: str) -> bool:
