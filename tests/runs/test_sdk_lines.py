@@ -55,7 +55,7 @@ def names(session: Driven) -> list[str]:
         (("--mcp-config", "nowhere.json", "x"), "Error: Invalid MCP configuration:"),
         (("--settings", "nowhere.json", "x"), "Error: Settings file not found: nowhere.json"),
         (("--permission-prompt-tool", "mcp__s__t", "x"), "Error: MCP tool mcp__s__t"),
-        (("--session-mirror", "x"), "Error: --session-mirror is not supported"),
+        (("--session-mirror", "x"), "Error: --session-mirror is not supported: sessions are kept in run directories"),
     ],
 )
 def test_bad_command_lines(home: Home, args: tuple[str, ...], what: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import shlex
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -87,7 +86,11 @@ def named_here(name: str, tools: Container[str]) -> str:
         return ""
     first, *others = ours
     told = f"{theirs} is `{first}` here" + (f", or {', '.join(others)}" if others else "")
-    return f"{told}; what it may do is a rule, as in --allow {shlex.quote(name)}" if specified else told
+    if not specified:
+        return told
+    import shlex  # only those who misspell pay for it
+
+    return f"{told}; what it may do is a rule, as in --allow {shlex.quote(name)}"
 
 
 def their_name(tool: str) -> str:

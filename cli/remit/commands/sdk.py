@@ -112,10 +112,9 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
             f"Error: MCP tool {flags.permission_tool} (passed via --permission-prompt-tool) not found. "
             "Available MCP tools: none"
         )
-    if flags.session_mirror or flags.resume_at or flags.resume_drops:
-        named = {"--session-mirror": flags.session_mirror, "--resume-session-at": flags.resume_at}
-        given = next((name for name, value in named.items() if value), "--resume-drops-turn")
-        raise RefusedError(f"Error: {given} is not supported")
+    if flags.session_mirror:
+        what = "sessions are kept in run directories of remit, and there are no transcripts to be mirrored"
+        raise RefusedError(f"Error: --session-mirror is not supported: {what}; leave the session store out")
     for folder in flags.add_dir:
         write_stderr(f"remit-sdk: --add-dir {folder} has no effect: tools work in the working directory alone\n")
     systems = (
@@ -281,6 +280,7 @@ def _effort(flags: SdkFlags, wanted: Wanted) -> Any:
 
 def _place(flags: SdkFlags, settings: Settings, cwd: str) -> Place:
     from remit.store.rundir import find_session, latest_session
+    from remit.wiring.rewind import Point
     from remit.wiring.sdk import Place
 
     if flags.session_id is not None and not _UUID.fullmatch(flags.session_id):
@@ -290,8 +290,14 @@ def _place(flags: SdkFlags, settings: Settings, cwd: str) -> Place:
         raise RefusedError("Error: --session-id with --continue or --resume also needs --fork-session.")
     if flags.session_id is not None and find_session(settings.state_dir, flags.session_id) is not None:
         raise RefusedError(f"Error: Session ID {flags.session_id} is already in use.")
+    if flags.resume_drops and not flags.resume_at:
+        raise RefusedError("Error: --resume-drops-turn needs --resume-session-at.")
+    if flags.resume_at and not again:
+        raise RefusedError("Error: --resume-session-at needs --resume or --continue.")
     if not again:
         return Place(session_id=flags.session_id or "")
+    if flags.resume == "":
+        raise RefusedError("Error: --resume needs the id of a session.")
     if flags.resume is not None:
         entry = find_session(settings.state_dir, flags.resume)
         if entry is None:
@@ -300,4 +306,5 @@ def _place(flags: SdkFlags, settings: Settings, cwd: str) -> Place:
         entry = latest_session(settings.state_dir, cwd)
         if entry is None:
             return Place(session_id=flags.session_id or "")
-    return Place(entry=entry, fork=flags.fork, session_id=flags.session_id or "")
+    point = Point(flags.resume_at, flags.resume_drops or "") if flags.resume_at else None
+    return Place(entry=entry, fork=flags.fork, session_id=flags.session_id or "", point=point)

@@ -55,14 +55,18 @@ FLAGS: tuple[Flag, ...] = (
     Flag("fork", ("--fork-session",), "flag", help="Go on under a new id, and leave the old session as it is."),
     Flag("session_id", ("--session-id",), metavar="uuid", help="The id of the session."),
     Flag("mcp_config", ("--mcp-config",), "repeated", "configs", "MCP servers: JSON, or a file of it."),
-    Flag("settings", ("--settings",), metavar="file-or-json", help="permissions.allow and .deny are taken."),
+    Flag("settings", ("--settings",), metavar="file-or-json", help="permissions and hooks are taken."),
     Flag("partial", ("--include-partial-messages",), "flag", help="Answers as they come."),
     Flag("replay", ("--replay-user-messages",), "flag", help="Messages of stdin come back on stdout."),
     Flag("json_schema", ("--json-schema",), metavar="schema", help="What the structured output has to fit."),
     Flag("add_dir", ("--add-dir",), "repeated", "directories"),
     Flag("session_mirror", ("--session-mirror",), "flag"),
-    Flag("resume_at", ("--resume-session-at",), metavar="uuid"),
-    Flag("resume_drops", ("--resume-drops-turn",), metavar="uuid"),
+    Flag(
+        "resume_at", ("--resume-session-at",), metavar="uuid", help="Go on from this message, and forget what follows."
+    ),
+    Flag(
+        "resume_drops", ("--resume-drops-turn",), metavar="uuid", help="Refuse to forget more than this prompt's turn."
+    ),
     Flag("no_persistence", ("--no-session-persistence",), "flag", help="Leave nothing behind that could be resumed."),
     Flag("strict_mcp", ("--strict-mcp-config",), "flag", ignored=True),
     Flag("hook_events", ("--include-hook-events",), "flag", help="Lines tell of the hooks that run."),

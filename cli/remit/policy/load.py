@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -117,7 +116,11 @@ def _programs(spec: RunSpec) -> list[str]:
 def _words(hook: Hook, workspace: str) -> list[str]:
     """The words of a hook, also of a line that a shell reads, as far as they are plain."""
     words = list(hook.argv)
-    for word in hook.argv[2:] if hook.argv[:2] == SHELL_LINE else ():
+    if hook.argv[:2] != SHELL_LINE:
+        return words
+    import shlex
+
+    for word in hook.argv[2:]:
         line = re.sub(r"\$(CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})", lambda _: workspace, word)
         with suppress(ValueError):
             words += shlex.split(line)

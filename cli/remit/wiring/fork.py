@@ -35,14 +35,17 @@ def fork(
     said: UserSaid | None = None,
     mode: str = "",
     fresh: Fresh = FRESH,
+    kept: Sequence[Record] | None = None,
 ) -> ReadyRun:
     """A run of its own with the transcript of another, which stays as it is and may even be under way; what is spent,
-    rules and ids begin anew. change, said: as in `resume`. mode: to begin in, "" for the default.
+    rules and ids begin anew. change, said: as in `resume`. mode: to begin in, "" for the default. kept: its records up
+    to where it is copied, None for all.
 
     Raises UsageFault where there is nothing to copy."""
-    records, _ = read_journal(os.path.join(entry.path, JOURNAL_FILE))
-    old = journaled_spec(records, entry.path)
+    whole, _ = read_journal(os.path.join(entry.path, JOURNAL_FILE))
+    old = journaled_spec(whole, entry.path)
     hold_live(old, entry.run_id, entry.path)
+    records = whole if kept is None else kept
 
     def before(directory: str) -> Sequence[Record]:
         return [_copied(entry, records, old, directory), *_plan(entry, directory)]

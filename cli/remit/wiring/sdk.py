@@ -34,6 +34,7 @@ from remit.wiring.models import open_models
 from remit.wiring.permissions import Permissions, checked_mode
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import Fresh, ReadyRun, resume, start
+from remit.wiring.rewind import Point, go_back
 from remit.wiring.sdk_answers import (
     context_usage,
     effort_of_tokens,
@@ -59,12 +60,14 @@ class Wanted(msgspec.Struct):
 
 class Place(msgspec.Struct, frozen=True):
     """Where the session goes on. entry: the run that is taken up, None for a new one; with `fork` it is copied.
-    session_id: of a new one, "" for any. missing: the id that was asked for and is not there."""
+    session_id: of a new one, "" for any. missing: the id that was asked for and is not there. point: the message that
+    it goes on from, None for the last."""
 
     entry: RunEntry | None = None
     fork: bool = False
     session_id: str = ""
     missing: str = ""
+    point: Point | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,10 +207,21 @@ class SdkSession:
         entry, fresh = plan.place.entry, Fresh(plan.place.session_id, plan.ephemeral)
         if entry is None:
             return start(spec, plan.settings, None, heard, ports, fresh=fresh)
+        if plan.place.point is not None:
+            return self._go_back(entry, plan.place.point, spec, heard, ports)
         if plan.place.fork:
             return fork(entry, self._taken_up, plan.settings, None, heard, ports, mode=spec.mode, fresh=fresh)
         directory = RunDir.open(entry.path)
         return resume(directory, self._taken_up, plan.settings, heard, ports, further=True, mode=spec.mode)
+
+    def _go_back(self, entry: RunEntry, point: Point, spec: RunSpec, heard: Listeners, ports: Ports) -> ReadyRun:
+        """A copy up to a message. What was there stays in the run that it was copied from."""
+        plan = self._plan
+        origin, kept = go_back(entry, point, plan.settings.state_dir)
+        # Without a fork the session keeps its id, and the newest run of an id is the one that is taken up.
+        same = entry.status.session_id if entry.status is not None and not plan.place.fork else ""
+        fresh = Fresh(plan.place.session_id or same, plan.ephemeral)
+        return fork(origin, self._taken_up, plan.settings, None, heard, ports, mode=spec.mode, fresh=fresh, kept=kept)
 
     def _taken_up(self, old: RunSpec) -> RunSpec:
         """The flags of this process, with the system prompt that the session began with unless there is another."""

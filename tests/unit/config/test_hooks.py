@@ -54,8 +54,9 @@ def test_what_can_be_left_out_and_their_order() -> None:
     [
         (
             'event = "PreTooluse"\ncommand = "x"',
-            "hooks.toml:3: `hook[0].event`: expected PreToolUse | PostToolUse | PostToolUseFailure | "
-            "UserPromptSubmit | Stop, seen 'PreTooluse' (did you mean `PreToolUse`?)",
+            "hooks.toml:3: `hook[0].event`: expected SessionStart | UserPromptSubmit | PreToolUse | "
+            "Notification | PostToolUse | PostToolUseFailure | SubagentStart | SubagentStop | PreCompact | "
+            "Stop | SessionEnd, seen 'PreTooluse' (did you mean `PreToolUse`?)",
         ),
         ('event = "Stop"', "hooks.toml:2: `hook[0].command` is missing"),
         ('event = "Stop"\ncommand = ""', "hooks.toml:4: `hook[0].command`"),

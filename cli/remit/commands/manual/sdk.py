@@ -68,9 +68,8 @@ def sdk_page() -> Page:
                     ),
                     Para(
                         "`--add-dir` has no effect: tools work in the working directory alone. Of MCP servers those "
-                        "that live in the client are served; others are shown as failed. `--session-mirror`, "
-                        "`--resume-session-at` and `--resume-drops-turn` are "
-                        "refused."
+                        "that live in the client are served; others are shown as failed. `--session-mirror` is "
+                        "refused: there are no transcripts to be mirrored."
                     ),
                 ),
             ),
