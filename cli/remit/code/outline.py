@@ -87,12 +87,26 @@ def _sections(facts: Facts, tops: Sequence[Marked], below: dict[int, list[Marked
         tops = sorted(tops, key=lambda each: order.index(_title(each)))
     runs = [(title, list(some)) for title, some in groupby(tops, _title)]
     for title, some in runs:
-        items = tuple(item for each in some for item in _items(each, below, 0))
+        items = tuple(item for owner, own in groupby(some, _owner) for item in _owned(facts, owner, list(own), below))
         yield Section(own.get(title, title), _around([each for _, each in some]), items)
 
 
 def _title(marked: Marked) -> str:
     return _TITLE_OF.get(marked[1].kind, "declarations")
+
+
+def _owner(marked: Marked) -> str:
+    """The type that a definition belongs to where that is told around it, and not by itself."""
+    definition = marked[1]
+    return "" if definition.owner in definition.signature else definition.owner
+
+
+def _owned(facts: Facts, owner: str, some: Sequence[Marked], below: dict[int, list[Marked]]) -> Iterator[Item]:
+    """Definitions, those that belong to one type beneath its name."""
+    if owner:
+        yield Item(f"impl {owner}" if facts.language == "Rust" else owner, _around([each for _, each in some]))
+    for each in some:
+        yield from _items(each, below, 1 if owner else 0)
 
 
 def _items(marked: Marked, below: dict[int, list[Marked]], depth: int) -> Iterator[Item]:

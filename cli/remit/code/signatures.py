@@ -26,6 +26,7 @@ _ANNOTATIONS = re.compile(
 )
 _COMMENTS = re.compile(r"^\s*(?:#|//)\s.*$", re.MULTILINE)
 """Lines between a head and a body. Within a line the same marks may be operators."""
+_BLOCK_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)|\s*/\*.*?\*/", re.DOTALL)
 _BODY_NODES = frozenset(
     {"compound_statement", "function_body", "class_body", "enum_class_body", "do_block", "Block", "template_body"}
 )
@@ -77,6 +78,8 @@ def _head(source: bytes, node: Node, start: int, kind: str) -> str:
     text = source[start : min(end, start + 4 * MAX_SIGNATURE)].decode("utf-8", "ignore")
     if body is not None:
         text = _COMMENTS.sub("", text)
+    if kind in ("function", "method") and "/*" in text:
+        text = _BLOCK_COMMENT.sub(lambda match: match[1] or "", text)
     one_line = " ".join(text.split())
     # What begins with a mark may be the very thing.
     one_line = one_line if kind in ("constant", "section") else _ANNOTATIONS.sub("", one_line)

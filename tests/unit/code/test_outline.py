@@ -98,6 +98,29 @@ def test_what_a_script_lends_by_default_is_no_import() -> None:
     ]
 
 
+def test_methods_that_stand_apart_from_their_type_are_told_beneath_it() -> None:
+    source = b"struct Error;\nimpl Error {\n    fn kind(&self) {}\n    fn made() {}\n}\n\nfn free() {}\n"
+    source += b"impl Display for Other<T> {\n    fn fmt(&self) {}\n}\n"
+    assert lines(outline_of_facts(extract(by_name("Rust"), source)))[2:] == [
+        "functions [3-9]",
+        "  impl Error [3-4]",
+        "    fn kind(&self) [3]",
+        "    fn made() [4]",
+        "  fn free() [7]",
+        "  impl Other [9]",
+        "    fn fmt(&self) [9]",
+    ]
+    named = b"package a\n\nfunc (t *T) M() {}\n"
+    assert lines(outline_of_facts(extract(by_name("Go"), named))) == ["functions [3]", "  func (t *T) M() [3]"]
+
+
+def test_comments_are_no_part_of_a_signature() -> None:
+    source = b"function f(a /* one */, /** two\n * lines */ b = '/**/', c = `/* */`) {}\n"
+    assert lines(outline_of_facts(extract(by_name("JavaScript"), source)))[1] == (
+        "  function f(a, b = '/**/', c = `/* */`) [1-2]"
+    )
+
+
 def test_each_module_of_a_script_is_told_by_itself() -> None:
     imports = [Import("./a/b", 1, "x"), Import("./a", 2), Import("./a/c", 3, "y")]
     assert imported("JavaScript", *imports) == ["imports [1-3]", "  ./a/b {x} [1]", "  ./a [2]", "  ./a/c {y} [3]"]
