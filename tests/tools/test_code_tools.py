@@ -262,6 +262,12 @@ def test_an_ambiguous_name_is_the_union_and_says_so(ask: Callable[..., Outcome])
     assert names(ask(CodeRefs(), symbol="Shelf.total").data["rows"]) == []
 
 
+def test_a_package_lends_on_what_lies_deeper_in_it(ask: Callable[..., Outcome]) -> None:
+    assert ask(CodeRefs(), symbol="shop.price_of").data["definitions"][0]["path"] == "shop/prices.py"
+    assert ask(CodeRefs(), symbol="cart.price_of").error is not None
+    assert ask(CodeRefs(), symbol="prices.shop.price_of").error is not None
+
+
 def test_an_unknown_symbol_is_refused_with_close_names(ask: Callable[..., Outcome]) -> None:
     outcome = ask(CodeRefs(), symbol="pric_of")
     assert outcome.error is not None

@@ -52,8 +52,10 @@ class Symbols:
         if whole:
             return whole
         *around, name = [part for part in _JOINTS.split(wanted) if part] or [""]
-        found = self.by_name.get(name, [])
-        return [node for node in found if _ends_with(self._place(node), around)]
+        found = [(node, self._place(node)) for node in self.by_name.get(name, [])]
+        exactly = [node for node, place in found if _ends_with(place, around)]
+        # Packages lend on what lies deeper in them.
+        return exactly or [node for node, place in found if _in_order(place, around)]
 
     def _place(self, node: int) -> list[str]:
         """As `_around`, with the names of its file and the directories above."""
@@ -130,6 +132,12 @@ class Symbols:
 def _is_path(path: str, spelled: str) -> bool:
     spelled = spelled.removeprefix("./")
     return path == spelled or path.endswith(f"/{spelled}")
+
+
+def _in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether the wanted names are among these, in that order."""
+    rest = iter(names)
+    return all(each in rest for each in wanted)
 
 
 def _ends_with(names: Sequence[str], wanted: Sequence[str]) -> bool:
