@@ -89,6 +89,8 @@ def read_tree(
     blocks, and asks `check` now and then. Raises Failure(command_failed) when no worker starts, and what `check`
     raises."""
     deadline = time.monotonic() + bounds.seconds
+    if likely := next((name for name in recalled.lively if _is_other(ground, name, recalled)), None):
+        pool.prepare(_first_language(language_of(likely)))
     listing = names(ground, check)
     crawl = _Crawl(ground, bounds, deadline, check)
     crawl.tree.stopped = listing.stopped
@@ -228,7 +230,8 @@ class _Reading:
                 file.key = note[:_KEY_BYTES]
                 keyed.append(file)
         if self._unread:
-            self._pool.prepare()
+            self._pool.prepare(_first_language(self._unread[0].language))
+            self._recalled.meanwhile()
         values = self._known(keyed)
         for file in keyed:
             if file.key in values:
@@ -329,6 +332,18 @@ class _Reading:
         else:
             file.language = by_name(label)
             return True
+        return False
+
+
+def _first_language(language: Language | None) -> str:
+    return language.name if language is not None else ""
+
+
+def _is_other(ground: Ground, name: str, recalled: Recalled) -> bool:
+    """Whether a file is likely to have changed: enough to start what would parse it."""
+    try:
+        return _mark(os.stat(name, dir_fd=ground.fd, follow_symlinks=False)) not in recalled.notes
+    except (OSError, ValueError):
         return False
 
 

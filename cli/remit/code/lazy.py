@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -71,16 +71,23 @@ def tables_of(names: Names, facts_of: FactsOf) -> Tables:
     )
 
 
-class Words:
-    """Which words stand in which files. always: files that changed since that was found out."""
+class Shared:
+    """`Tables` as they are asked."""
 
-    def __init__(self, tables: Tables, always: Iterable[int]) -> None:
+    def __init__(self, tables: Tables) -> None:
+        self.package, self.roots = tables.package, tables.roots
+        self.families: dict[str, Family] = {}
+        for name, kept in tables.families.items():
+            family = self.families[name] = Family.of(name)
+            family.words = set(kept.words.split("\0"))
+            family.methods, family.plain = kept.methods, kept.plain
+            family.owned = {(place, owner): table for place, owner, table in kept.owned}
         self._words = tables.words.split("\0")
         self._ends, self._files = array("i", tables.ends), array("i", tables.files)
-        self._always = set(always)
 
     def holding(self, words: Collection[str]) -> set[int]:
-        found = set(self._always)
+        """The files in which words stood."""
+        found: set[int] = set()
         for word in words:
             at = bisect_left(self._words, word)
             if at < len(self._words) and self._words[at] == word:
@@ -88,14 +95,12 @@ class Words:
         return found
 
 
-def awaken(names: Names, tables: Tables, facts_of: FactsOf) -> None:
+def awaken(names: Names, shared: Shared, facts_of: FactsOf) -> None:
     """Have the names of a kept graph ready for resolving, each file when it is asked for."""
-    names.package, names.roots = tables.package, tables.roots
-    for name, kept in tables.families.items():
-        family = names.families.setdefault(name, Family.of(name))
-        family.words = set(kept.words.split("\0"))
-        family.methods, family.plain = kept.methods, kept.plain
-        family.owned = {(place, owner): table for place, owner, table in kept.owned}
+    names.package, names.roots = shared.package, shared.roots
+    for name, family in shared.families.items():
+        own = names.family_named(name)
+        own.words, own.methods, own.plain, own.owned = family.words, family.methods, family.plain, family.owned
     names.finish()
     asked = _Asked(names, facts_of)
     files = len(names.first)

@@ -336,7 +336,9 @@ class Names:
 
     def family_of(self, language: str) -> Family:
         """By the name of a language."""
-        name = family_of(by_name(language))
+        return self.family_named(family_of(by_name(language)))
+
+    def family_named(self, name: str) -> Family:
         family = self.families.get(name)
         if family is None:
             family = self.families[name] = Family.of(name)

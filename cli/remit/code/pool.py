@@ -18,6 +18,7 @@ import msgspec
 
 from remit.base.errors import ErrorCode, Failure
 from remit.code.facts import Facts, unpack
+from remit.code.languages import FIRST_LANGUAGE
 
 MAX_WORKERS = 4
 LATE_SECONDS = 30.0
@@ -84,11 +85,11 @@ class Pool:
         with self._changed:
             return [worker.pid for worker in self._all]
 
-    def prepare(self) -> None:
-        """Have a worker ready, for work that is about to come."""
+    def prepare(self, language: str = "") -> None:
+        """Have a worker ready, for work that is about to come. language: that it is likely to be in."""
         with self._changed:
             if not self._all and not self._closed:
-                self._idle.append(self._start())
+                self._idle.append(self._start(language))
 
     def read(self, jobs: Iterable[Job], check: Check) -> Iterator[Answer]:
         """The answers to jobs, as they come. `jobs` is asked for more as there is room for them. Raises
@@ -165,9 +166,9 @@ class Pool:
         if self._closed:
             raise Failure(ErrorCode.CANCELLED, "the run is ending; no more source is read")
 
-    def _start(self) -> _Worker:
+    def _start(self, language: str = "") -> _Worker:
         try:
-            worker = _Worker(self._argv or worker_argv())
+            worker = _Worker(self._argv or worker_argv(), language)
         except OSError as problem:
             raise Failure(
                 ErrorCode.COMMAND_FAILED, f"the process that parses source could not be started: {problem.strerror}"
@@ -266,14 +267,15 @@ class _Shift:
 class _Worker:
     """One process, seen from our side. requests, answers: descriptors of its pipes. jobs: given and not answered."""
 
-    def __init__(self, argv: Sequence[str]) -> None:
+    def __init__(self, argv: Sequence[str], language: str = "") -> None:
+        env = {name: value for name in ("LD_LIBRARY_PATH",) if (value := os.environ.get(name))}
         self._process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={name: value for name in ("LD_LIBRARY_PATH",) if (value := os.environ.get(name))},
+            env={**env, FIRST_LANGUAGE: language} if language else env,
             bufsize=0,
             start_new_session=True,
         )

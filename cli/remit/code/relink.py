@@ -5,12 +5,12 @@ weights, at the cost of what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from remit.code.changes import Change, Sources, affected, changed_names, kept_places
 from remit.code.facts import Facts
 from remit.code.graph import Graph, link, without_collecting
-from remit.code.lazy import Tables, Words, awaken, replace
+from remit.code.lazy import Shared, awaken, replace
 from remit.code.rank import DAMPING
 from remit.code.resolve import Resolver
 
@@ -23,23 +23,23 @@ _MAX_LOST = 40
 
 def relink(
     graph: Graph,
-    tables: Tables,
+    shared: Shared,
     since: Mapping[int, Facts],
     changes: Mapping[int, Change],
     facts_of: Callable[[int], Facts],
     check: Callable[[], None] = lambda: None,
 ) -> bool:
     """Bring a graph up to changes of files; False, and the graph is of no use any more, where all is to be linked.
-    tables: of an earlier state of the tree, when the files of `since` had those facts. facts_of: as they are now."""
+    shared: of an earlier state of the tree, when the files of `since` had those facts. facts_of: as they are now."""
     with without_collecting():
-        return _Relinking(graph, tables, since, changes, facts_of, check).run()
+        return _Relinking(graph, shared, since, changes, facts_of, check).run()
 
 
 class _Relinking:
     def __init__(
         self,
         graph: Graph,
-        tables: Tables,
+        shared: Shared,
         since: Mapping[int, Facts],
         changes: Mapping[int, Change],
         facts_of: Callable[[int], Facts],
@@ -47,7 +47,7 @@ class _Relinking:
     ) -> None:
         self._graph = graph
         self._names = graph.names
-        self._tables = tables
+        self._shared = shared
         self._since = since
         self._changes = changes
         self._facts_of = facts_of
@@ -63,12 +63,11 @@ class _Relinking:
             if found is None or len(change.after.definitions) > end - first:
                 return False
             changed |= found
-        words = Words(self._tables, [*self._since, *changes])
-        awaken(names, self._tables, self._facts_of)
-        if not self._replace(words):
+        awaken(names, self._shared, self._facts_of)
+        if not self._replace():
             return False
         habits = [family.habits for family in names.family]
-        again = affected(changed, Sources(words.holding, self._facts_of, habits), changes.values())
+        again = affected(changed, Sources(self._holding, self._facts_of, habits), changes.values())
         if again is None:
             return False
         again |= changes.keys()
@@ -80,7 +79,11 @@ class _Relinking:
         names.forget()
         return True
 
-    def _replace(self, words: Words) -> bool:
+    def _holding(self, words: Collection[str]) -> set[int]:
+        """The files in which words stand, and all that changed since that was found out."""
+        return self._shared.holding(words).union(self._since, self._changes)
+
+    def _replace(self) -> bool:
         names, lost = self._names, 0
         for index in {**self._since, **self._changes}:
             before = self._since.get(index)
@@ -95,19 +98,19 @@ class _Relinking:
             if lost > _MAX_LOST:
                 return False
             for name in gone:
-                self._lose(index, name, words)
+                self._lose(index, name)
         for index, change in self._changes.items():
             self._dirty.update(range(*names.room(index)))
             self._graph.examine(change.before, -1)
             self._graph.examine(change.after)
         return True
 
-    def _lose(self, index: int, name: str, words: Words) -> None:
+    def _lose(self, index: int, name: str) -> None:
         """A file has a name no longer: perhaps none of its family has."""
         names, family = self._names, self._names.family[index]
         if any(names.family[names.file_of(node)] is family for node in _places(names.name, name)):
             return
-        for other in words.holding([name]):
+        for other in self._holding([name]):
             if names.family[other] is family and any(each.alias == name for each in self._facts_of(other).imports):
                 return
         family.words.discard(name)

@@ -8,12 +8,14 @@ written when many have.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from threading import Thread
 from uuid import uuid4
 
 import msgspec
@@ -23,7 +25,7 @@ from remit.code.edges import Edges
 from remit.code.facts import Facts, unpack
 from remit.code.grammars import version
 from remit.code.graph import Account, Graph, build_graph, without_collecting
-from remit.code.lazy import Tables, tables_of
+from remit.code.lazy import Shared, Tables, tables_of
 from remit.code.names import Names
 from remit.code.rank import Weights
 from remit.code.relink import relink
@@ -82,9 +84,10 @@ class KeptGraph(msgspec.Struct, array_like=True, gc=False):
     tables: bytes = b""
     since: dict[int, bytes] = {}
 
-    @property
-    def recalled(self) -> Recalled:
-        return Recalled(self.notes, frozenset(self.keys))
+    def recalled(self, meanwhile: Callable[[], None]) -> Recalled:
+        paths = self.paths.split(b"\0")
+        lively = [os.fsdecode(paths[index]) for index in self.since if index < len(paths)]
+        return Recalled(self.notes, frozenset(self.keys), lively, meanwhile)
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -160,10 +163,12 @@ def unpack_graph(packed: bytes) -> KeptGraph | None:
             return None
 
 
-def restored(kept: KeptGraph, tree: SourceTree, prefix: str = "") -> tuple[Graph, dict[int, bytes]] | None:
+def restored(
+    kept: KeptGraph, tree: SourceTree, prefix: str = "", columns: _Columns | None = None
+) -> tuple[Graph, dict[int, bytes]] | None:
     """The graph of the same files as in a tree, and those that have changed: by index, the keys of their content
     before; where there are none it is the graph of the tree. None where it is of other files, or does not fit
-    together. prefix: as for `build_graph`."""
+    together. prefix: as for `build_graph`. columns: of the graph, where they are at hand."""
     paths = b"\0".join(os.fsencode(file.path) for file in tree.files)
     if kept.paths != paths or kept.go_modules != tree.go_modules:
         return None
@@ -171,7 +176,7 @@ def restored(kept: KeptGraph, tree: SourceTree, prefix: str = "") -> tuple[Graph
     changed = {index: key for index, (key, file) in enumerate(pairs) if not key or key != file.key}
     with without_collecting():
         try:
-            names = _names(kept, tree, prefix)
+            names = _names(kept, tree, prefix, columns or _columns(kept))
             outs = Edges.unpack(names.symbols + len(tree.files), kept.edges)
         except (ValueError, IndexError):
             return None
@@ -183,11 +188,19 @@ def restored(kept: KeptGraph, tree: SourceTree, prefix: str = "") -> tuple[Graph
         return graph, changed
 
 
-def _names(kept: KeptGraph, tree: SourceTree, prefix: str) -> Names:
-    names = Names(tree, prefix)
+_Columns = tuple[list[str], list[str]]
+
+
+def _columns(kept: KeptGraph) -> _Columns:
+    """Names and kinds of the nodes. Raises IndexError and ValueError."""
     words = kept.words.split("\0")
-    names.name = list(map(words.__getitem__, array("i", kept.name)))
-    names.kind = list(map(kept.kinds.__getitem__, kept.kind))
+    name = list(map(words.__getitem__, array("i", kept.name)))
+    return name, list(map(kept.kinds.__getitem__, kept.kind))
+
+
+def _names(kept: KeptGraph, tree: SourceTree, prefix: str, columns: _Columns) -> Names:
+    names = Names(tree, prefix)
+    names.name, names.kind = columns
     for own, packed in ((names.start, kept.start), (names.end, kept.end), (names.parent, kept.parent)):
         own.frombytes(packed)
     names.tests, names.flags = bytearray(kept.tests), bytearray(kept.flags)
@@ -239,11 +252,25 @@ class Keeping:
         self._prefix = prefix
         self._before = before
         self._check = check
+        self._shared: Shared | None = None
+        self._columns: _Columns | None = None
+        self._reading: Thread | None = None
+
+    def recalled(self) -> Recalled:
+        """What reading the tree may make use of."""
+        return self._before.recalled(self._read_ahead) if self._before is not None else Recalled()
+
+    def _read_ahead(self) -> None:
+        """Files are about to be parsed: what is needed then is read meanwhile."""
+        self._reading = Thread(target=self._read_tables, name="code tables", daemon=True)
+        self._reading.start()
 
     def graph_of(self, tree: SourceTree) -> tuple[Graph, Later | None]:
         """The graph of a tree as it was kept when the tree was in this state; else worked out, and to be kept. Raises
         NotHeldError."""
-        known = restored(self._before, tree, self._prefix) if self._before is not None else None
+        if self._reading is not None:
+            self._reading.join()
+        known = restored(self._before, tree, self._prefix, self._columns) if self._before is not None else None
         if known is not None:
             graph, changed = known
             if not changed:
@@ -263,10 +290,10 @@ class Keeping:
         assert before is not None
         if len(changed) > _MAX_CHANGED:
             return None
+        shared, self._shared = self._shared, None
+        if shared is None:
+            return None
         with self._kept.opened() as store:
-            tables = self._tables(store, before.tables)
-            if tables is None:
-                return None
             now = _Facts(graph.tree, store)
             try:
                 graph.accounts = _accounts_decoder.decode(before.accounts)
@@ -275,7 +302,7 @@ class Keeping:
                 changes = {
                     index: Change(facts, now(index), graph.names.family[index].habits) for index, facts in then.items()
                 }
-                if not relink(graph, tables, since, changes, now, self._check):
+                if not relink(graph, shared, since, changes, now, self._check):
                     return None
             except (NotHeldError, msgspec.DecodeError):
                 return None
@@ -313,15 +340,16 @@ class Keeping:
         with self._kept.opened() as store:
             store.keep({key: value})
 
-    def _tables(self, store: Kept, name: bytes) -> Tables | None:
-        key = _tables_key(self._place)
-        packed = store.values([key]).get(key, b"")
-        with without_collecting():
-            try:
-                found, tables = _tables_decoder.decode(packed)
-            except msgspec.DecodeError:
-                return None
-        return tables if found == name else None
+    def _read_tables(self) -> None:
+        """Those that belong to the graph, none without them; and of that what all its uses begin with."""
+        key, before = _tables_key(self._place), self._before
+        assert before is not None
+        with contextlib.suppress(ValueError, IndexError), without_collecting():
+            self._columns = _columns(before)
+            with self._kept.opened() as store:
+                packed = store.values([key]).get(key, b"")
+            found, tables = _tables_decoder.decode(packed)
+            self._shared = Shared(tables) if found == before.tables else None
 
 
 class _Facts:

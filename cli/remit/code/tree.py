@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -54,10 +55,13 @@ class SourceFile:
 
 class Recalled(msgspec.Struct, frozen=True):
     """What is known from a kept graph. notes: of files, by their states, as `crawl` notes it. keys: of content whose
-    facts need not be at hand."""
+    facts need not be at hand. lively: files that changed before, and so may have changed again. meanwhile: called once
+    when some files have changed, before they are parsed."""
 
     notes: dict[bytes, bytes] = {}
     keys: frozenset[bytes] = frozenset()
+    lively: list[str] = []
+    meanwhile: Callable[[], None] = lambda: None
 
 
 class Skipped(msgspec.Struct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 import msgspec
 
@@ -35,6 +35,9 @@ from remit.workspace.search_walk import survey
 Check = Callable[[], None]
 
 
+KEEP_AFTER_SECONDS = 0.3
+"""Since an answer is there, until its graph is kept: putting the answer into words does not wait for that."""
+
 MAX_GRAPHS = 2
 """That are kept for further calls: of one tree, and of one below it or beside it."""
 
@@ -48,6 +51,7 @@ class Source:
         self._graphs: dict[tuple[object, ...], Answers] = {}
         self._building = Lock()
         self._keeper: Thread | None = None
+        self._hurry = Event()
 
     def tree(
         self,
@@ -70,13 +74,13 @@ class Source:
             self._kept_by_now()
             prefix = "" if ground.name == "." else f"{ground.name}/"
             place = _place(ground, prefix)
-            before = kept_graph(self._kept, place)
-            tree = self.tree(ground, check, recalled=before.recalled if before is not None else NOTHING_RECALLED)
+            keeping = Keeping(self._kept, place, prefix, kept_graph(self._kept, place), check)
+            tree = self.tree(ground, check, recalled=keeping.recalled())
             key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
             known = self._graphs.pop(key, None)
             if known is None:
                 try:
-                    graph, later = Keeping(self._kept, place, prefix, before, check).graph_of(tree)
+                    graph, later = keeping.graph_of(tree)
                 except NotHeldError:
                     graph, later = Keeping(self._kept, place, prefix, None, check).graph_of(self.tree(ground, check))
                 known = Answers(graph)
@@ -87,13 +91,21 @@ class Source:
             return known
 
     def _keep(self, later: Later | None) -> None:
-        """While the answer is on its way already."""
-        if later is not None:
-            self._keeper = Thread(target=later, name="code graph", daemon=True)
-            self._keeper.start()
+        """When the answer is on its way, or else by the next question."""
+        if later is None:
+            return
+
+        def keep() -> None:
+            self._hurry.wait(KEEP_AFTER_SECONDS)
+            later()
+
+        self._hurry.clear()
+        self._keeper = Thread(target=keep, name="code graph", daemon=True)
+        self._keeper.start()
 
     def _kept_by_now(self) -> None:
         if self._keeper is not None:
+            self._hurry.set()
             self._keeper.join()
             self._keeper = None
 

@@ -18,7 +18,7 @@ from remit.code.facts import Facts
 from remit.code.families import habits_of
 from remit.code.graph import Account, Graph, build_graph
 from remit.code.languages import by_name, language_of
-from remit.code.lazy import Tables, tables_of
+from remit.code.lazy import Shared, Tables, tables_of
 from remit.code.relink import relink
 from remit.code.snapshot import pack_graph, restored, unpack_graph
 from remit.code.tree import SourceTree
@@ -94,8 +94,8 @@ class Kept:
             index: Change(facts, now.files[index].facts, graph.names.family[index].habits)
             for index, facts in before.items()
         }
-        tables = msgspec.msgpack.decode(self._tables, type=Tables)
-        if not relink(graph, tables, self._since, changes, lambda index: now.files[index].facts):
+        shared = Shared(msgspec.msgpack.decode(self._tables, type=Tables))
+        if not relink(graph, shared, self._since, changes, lambda index: now.files[index].facts):
             self._start(now)
             return False
         assert_same(graph, build_graph(now))
