@@ -42,6 +42,9 @@ from remit.store.facts import Kept, KeptFacts
 SETTLED_NS = 2_000_000_000
 """Since the last change of a file, until its times tell it from a later state."""
 
+_FEW = 8
+"""Files that may all turn out to have the content they had: they are looked at before a process is started."""
+
 _CHUNK_FILES = 256
 _CHUNK_BYTES = 8 << 20
 _KEY_BYTES = 20
@@ -211,6 +214,7 @@ class _Reading:
         self._read: list[tuple[_Seen, bytes]] = []
         self._waiting: dict[bytes, list[_Seen]] = {}
         self._recalled = recalled
+        self._expecting = False
         self.fresh: dict[bytes, bytes] = {}
 
     def recall(self, files: Sequence[_Seen]) -> None:
@@ -229,9 +233,8 @@ class _Reading:
             if self._settle(file, label):
                 file.key = note[:_KEY_BYTES]
                 keyed.append(file)
-        if self._unread:
-            self._pool.prepare(_first_language(self._unread[0].language))
-            self._recalled.meanwhile()
+        if len(self._unread) > _FEW:
+            self._expect(self._unread[0].language)
         values = self._known(keyed)
         for file in keyed:
             if file.key in values:
@@ -244,6 +247,13 @@ class _Reading:
         recalled = self._recalled.keys
         keys = [file.key for file in files]
         return {**dict.fromkeys(recalled.intersection(keys), b""), **self._store.values([*{*keys} - recalled])}
+
+    def _expect(self, language: Language | None) -> None:
+        """Something is about to be parsed."""
+        self._pool.prepare(_first_language(language))
+        if not self._expecting:
+            self._expecting = True
+            self._recalled.meanwhile()
 
     def read(self) -> None:
         """Read the others, and have workers parse what is in no known state."""
@@ -291,6 +301,7 @@ class _Reading:
                 else:
                     assert file.language is not None
                     self._waiting[file.key] = [file]
+                    self._expect(file.language)
                     yield Job(file.key, file.language.name, source)
 
     def _source(self, file: _Seen) -> bytes | None:
@@ -340,10 +351,16 @@ def _first_language(language: Language | None) -> str:
 
 
 def _is_other(ground: Ground, name: str, recalled: Recalled) -> bool:
-    """Whether a file is likely to have changed: enough to start what would parse it."""
+    """Whether a file has changed, as far as that is soon told: enough to start what will parse it."""
+    language = language_of(name)
+    if language is None:
+        return False
     try:
-        return _mark(os.stat(name, dir_fd=ground.fd, follow_symlinks=False)) not in recalled.notes
-    except (OSError, ValueError):
+        if _mark(os.stat(name, dir_fd=ground.fd, follow_symlinks=False)) in recalled.notes:
+            return False
+        with ground.open(name) as opened:
+            return _key(language, opened.read(MAX_FILE_BYTES)) not in recalled.keys
+    except (Failure, OSError, ValueError):
         return False
 
 

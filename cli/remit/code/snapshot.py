@@ -206,9 +206,9 @@ def _names(kept: KeptGraph, tree: SourceTree, prefix: str, columns: _Columns) ->
     names.tests, names.flags = bytearray(kept.tests), bytearray(kept.flags)
     names.owner, names.docs = kept.owner, kept.docs
     names.first, names.lines = array("i", kept.first).tolist(), array("i", kept.lines).tolist()
-    columns = (names.kind, names.start, names.end, names.parent, names.tests, names.flags)
+    lengths = (names.kind, names.start, names.end, names.parent, names.tests, names.flags)
     files = len(tree.files)
-    if any(len(each) != names.symbols for each in columns) or any(
+    if any(len(each) != names.symbols for each in lengths) or any(
         len(each) != files for each in (names.first, names.lines, names.docs, kept.language)
     ):
         raise ValueError("columns of different lengths")
