@@ -424,20 +424,87 @@ def test_sigterm_ends_agents_and_all_they_started(home: Home) -> None:
     assert {each["status"] for each in journal(home.out, "job_ended")} == {"cancelled"}
 
 
-def test_a_recorded_run_is_played_without_its_agents(home: Home) -> None:
-    home.write("a.txt", "hello\n")
+def recorded(home: Home, *turns: dict[str, Any], agents: list[Any], **more: Any) -> tuple[Ran, str]:
     recording = str(home.path / "run.jsonl")
-    read = {"calls": [{"tool": "read_file", "arguments": {"path": "a.txt"}}], "usage": COUNTED}
-    ran = play(
+    ran = play(home, *turns, agents=agents, args=("--record", recording, *more.pop("args", ())), **more)
+    assert ran.code == 0, ran.stderr
+    return ran, recording
+
+
+READ = {"calls": [{"tool": "read_file", "arguments": {"path": "a.txt"}}], "usage": COUNTED}
+WRITE = {"calls": [{"tool": "write_artifact", "arguments": {"name": "a.md", "content": "# A"}}]}
+
+
+@pytest.mark.parametrize("live", [(), ("--live-tools",)])
+def test_a_recorded_run_is_played_with_its_agents(home: Home, live: tuple[str, ...]) -> None:
+    home.write("a.txt", "hello\n")
+    ran, recording = recorded(
         home,
         {"calls": [task("FIRST"), task("SECOND")]},
+        {"calls": [again("count-files", prompt="FIRST, further")]},
         DONE,
-        agents=[agent("FIRST", read, {"text": "one"}), agent("SECOND", {"text": "two"})],
-        tools="read_file=auto",
-        args=("--record", recording),
+        agents=[
+            agent("FIRST", READ, {"text": "one"}, {"text": "more of one"}),
+            agent("SECOND", WRITE, {"text": "two"}),
+        ],
+        tools="read_file=auto,write_artifact=auto",
     )
-    assert ran.code == 0
-    for live in ((), ("--live-tools",)):
-        played = home.run("replay", recording, *live, "--output-format", "stream-json")
-        assert played.code == 0, played.stderr
-        assert results(played) == results(ran)
+    again_at = home.path / "again"
+    played = home.run("replay", recording, *live, "--output-format", "stream-json", "-o", str(again_at))
+    assert played.code == 0, played.stderr
+    assert results(played) == results(ran)
+    assert (again_at / "artifacts" / "a.md").read_text() == "# A"
+    theirs = [event["type"] for event in played.events if event.get("agent_id")]
+    assert sorted(theirs) == sorted(event["type"] for event in ran.events if event.get("agent_id"))
+    assert played.result["spent"]["tokens"] == ran.result["spent"]["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda line: line.get("agent") and line.get("call"), "the call count-files.t1.c1 (read_file)"),
+        (lambda line: line.get("agent") and line.get("request"), "is not the recorded one"),
+    ],
+)
+def test_what_an_agent_does_otherwise_ends_the_replay(home: Home, change: Any, said: str) -> None:
+    home.write("a.txt", "hello\n")
+    _, recording = recorded(
+        home,
+        {"calls": [task("FIRST")]},
+        DONE,
+        agents=[agent("FIRST", READ, {"text": "one"})],
+        tools="read_file=auto",
+    )
+    recorded_lines = lines(Path(recording))
+    changed = next(line for line in recorded_lines if change(line))
+    if "call" in changed:
+        changed["call"]["content"] = "something else"
+    else:
+        changed["request"]["system"] += " Else."
+    Path(recording).write_text("".join(json.dumps(line) + "\n" for line in recorded_lines))
+    flags = () if "request" in changed else ("--live-tools",)
+    played = home.run("replay", recording, *flags, "--output-format", "stream-json")
+    assert played.code == 5
+    assert said in played.stderr
+
+
+def test_a_recording_that_lacks_what_agents_did_gives_their_results(home: Home) -> None:
+    """As one of an earlier version does."""
+    ran, recording = recorded(home, {"calls": [task("FIRST")]}, DONE, agents=[agent("FIRST", {"text": "one"})])
+    kept = [line for line in lines(Path(recording)) if "agent" not in line]
+    kept[0]["remit_recording"] = 2
+    Path(recording).write_text("".join(json.dumps(line) + "\n" for line in kept))
+    played = home.run("replay", recording, "--output-format", "stream-json")
+    assert played.code == 0, played.stderr
+    assert results(played) == results(ran)
+
+
+def test_a_recording_is_the_model_of_agents_too(home: Home) -> None:
+    home.write("a.txt", "hello\n")
+    turns = [{"calls": [task("FIRST")]}, DONE]
+    agents = [agent("FIRST", READ, {"text": "one"})]
+    ran, recording = recorded(home, *turns, agents=agents, tools="read_file=auto")
+    flags = ("--tools", "task=auto,read_file=auto", "go")
+    played = home.stream("-m", f"replay/{recording}", *flags)
+    assert played.code == 0, played.stderr
+    assert results(played) == results(ran)

@@ -562,7 +562,7 @@ def test_a_run_is_not_recorded_over_another(plain: tuple[Home, Path]) -> None:
 
 
 BAD: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
-    "a future version": (changing(0, "remit_recording", to=3), "version 3"),
+    "a future version": (changing(0, "remit_recording", to=4), "version 4"),
     "the first version": (changing(0, to={"remit_recording": 1, "provider": "p", "model": "m"}), "-m replay/"),
     "no spec": (lambda changed: changed[0].pop("spec"), "and not the run they were given in"),
     "a spec of other types": (

@@ -403,7 +403,7 @@ def test_calls_that_have_no_outcome_are_recorded_at_the_end(tmp_path: Path) -> N
         (b"", "no header"),
         (b'{"remit_recording": 1', "no header"),
         (b"hello\n", "no line of a recording"),
-        (b'{"remit_recording": 3, "something": "new"}\n', "version 3, this program reads 2"),
+        (b'{"remit_recording": 4, "something": "new"}\n', "version 4, this program reads 3"),
         (b'{"remit_recording": 0, "provider": "p", "model": "m"}\n', "version 0"),
         (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n{"call": {"key": "k"}}\n', "r.jsonl:2"),
         (b'{"remit_recording": 2, "provider": "p", "model": "m"}\n{"request": {}, "par\n{}\n', "r.jsonl:2"),

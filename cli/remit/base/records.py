@@ -206,10 +206,12 @@ class CallsPending(msgspec.Struct, frozen=True, tag="calls_pending"):
 
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
     """An amount charged outside of this journal's answers and calls: `network_requests`, `artifacts_total_bytes`, and
-    of agents that work for this one `turns` and `calls`."""
+    of agents that work for this one `turns` and `calls`. agent: the task id of the one that spent it, "" where it was
+    the run itself."""
 
     limit: str
     amount: float
+    agent: str = ""
 
 
 class Reached(msgspec.Struct, frozen=True, tag="reached"):

@@ -167,6 +167,34 @@ class ProfileTools(msgspec.Struct, frozen=True):
         return found or (None if self.default == "inherit" else self.default)
 
 
+SECTIONS = ("identity", "tools", "conventions", "style", "completion", "context", "plan", "default")
+"""Parts of remit's own system prompt that a text in its place can have put in, each by a line `{{NAME}}`."""
+
+
+def section_of(line: str) -> str:
+    """The part of remit's own system prompt that a line asks for, "" where it is text."""
+    word = line.strip().removeprefix("{{").removesuffix("}}")
+    return word if word in SECTIONS and line.strip() == f"{{{{{word}}}}}" else ""
+
+
+BUILTIN = "builtin"
+"""The profile of those that have no other."""
+
+
+class AgentProfile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A system prompt profile as agents have it that work for the main one. base, words: as system_base and system
+    of the spec. tools: None as without a profile. model: `provider/model`, "" that of the main agent; effort None
+    too. where: the profile's file."""
+
+    description: str = ""
+    base: str = ""
+    words: str = ""
+    tools: ProfileTools | None = None
+    model: str = ""
+    effort: Effort | None = None
+    where: str = ""
+
+
 class Instructions(msgspec.Struct, frozen=True):
     """A file that says how to work. scope: `user` or `project`; path: as the model is told it."""
 
@@ -238,7 +266,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     output_filter: whether the model reads what commands printed without what it does not need. mode: the permission
     mode that it starts in. hooks: heard in this order.
     ask: as `deny`, and asks.
-    system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours."""
+    system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours.
+    profiles: what agents may be sent with, by name."""
 
     name: str = "run"
     task: str = ""
@@ -279,6 +308,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     command: dict[str, Any] = {}
     goal: Goal | None = None
     profile: ProfileTools | None = None
+    profiles: dict[str, AgentProfile] = {}
     instructions: tuple[Instructions, ...] = ()
     disabled: dict[str, Disabled] = {}
     eager: tuple[str, ...] = ()
@@ -286,6 +316,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     hooks: tuple[Hook, ...] = ()
     mode: str = "default"
     system_base: str = ""
+
+    @property
+    def own_profile(self) -> str:
+        """The name of the main agent's profile."""
+        return self.profile.name if self.profile is not None else BUILTIN
 
     @property
     def played(self) -> str:

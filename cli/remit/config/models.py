@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from remit.base.errors import UsageFault
 from remit.base.spec import ModelSpec, Protocol
-from remit.config.providers import FILE_NAME, Providers, load_providers
+from remit.config.providers import FILE_NAME, Providers, Purpose, load_providers
 
 _OF_THIS_MACHINE: dict[str, Protocol] = {"local": "local", "scripted": "scripted", "replay": "replay"}
 
@@ -35,11 +35,16 @@ def resolve_models(
 
 def fast_model(name: str, config_dir: str) -> ModelSpec | None:
     """The model of the same provider for small work, None where it has none. name: `provider/model`. Raises Faults."""
+    return purpose_model("fast", name, config_dir)
+
+
+def purpose_model(purpose: Purpose, name: str, config_dir: str) -> ModelSpec | None:
+    """The model of the same provider for a purpose, None where it has none. name: `provider/model`. Raises Faults."""
     if name.partition("/")[0] in _OF_THIS_MACHINE:
         return None
     providers = load_providers(config_dir)
-    fast = providers.purpose("fast", name.partition("/")[0])
-    return providers.model(fast) if fast else None
+    found = providers.purpose(purpose, name.partition("/")[0])
+    return providers.model(found) if found else None
 
 
 def _plain(names: list[str]) -> dict[str, ModelSpec]:

@@ -11,14 +11,14 @@ from typing import Literal
 import msgspec
 
 from remit.base.errors import Fault, Faults
-from remit.base.spec import Loading, ProfileTools
+from remit.base.messages import Effort
+from remit.base.spec import BUILTIN, SECTIONS, Loading, ProfileTools, section_of
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import in_line_order
 from remit.config.load import decode, parse, read_bytes
 
 FOLDER = "system-prompts"
-BUILTIN = "builtin"
 MAX_BYTES = 64 * 1024
 
 GROUPS = ("documents", "files", "code", "execution", "agents")
@@ -29,6 +29,7 @@ NOT_THEIRS = frozenset({"tool_output"})
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MARK = "---"
+_DIRECTIVE = re.compile(r"\{\{\s*[A-Za-z_]*\s*\}\}")
 
 
 class ProfileToolKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,11 +42,15 @@ class ProfileToolKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
 class ProfileKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What stands between the first two lines `---` of a profile. layout: overlay adds the text to remit's own system
-    prompt, custom puts it in its place."""
+    prompt, custom puts it in its place; there a line `{{SECTION}}` stands for a part of remit's own. subagent_model,
+    subagent_thinking: of agents that have this profile and work for another one; `fast` and `best` are models of the
+    provider of the run, `chat` and `plan` the run's own."""
 
     description: str = ""
     layout: Literal["overlay", "custom"] = "overlay"
     tools: ProfileToolKeys = ProfileToolKeys()
+    subagent_model: str = ""
+    subagent_thinking: Effort | None = None
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -58,6 +63,16 @@ class Profile(msgspec.Struct, frozen=True):
     files: dict[str, str]
 
 
+class Words(msgspec.Struct, frozen=True):
+    """What the user says in the system prompt of a run, before and after the text of a profile."""
+
+    before: str = ""
+    after: str = ""
+
+    def around(self, text: str) -> str:
+        return "\n\n".join(each.strip() for each in (self.before, text, self.after) if each.strip())
+
+
 def load_profile(name: str, config_dir: str, tools: Collection[str]) -> Profile:
     """The profile of that name. tools: names there are. Raises Faults."""
     if not _NAME.fullmatch(name):
@@ -68,6 +83,7 @@ def load_profile(name: str, config_dir: str, tools: Collection[str]) -> Profile:
     raw = read_bytes(path, MAX_BYTES)
     head, text = _parts(decode(raw, path), path)
     keys = _keys(head, path, tools)
+    _hold_directives(keys, head, text, path)
     loading = ProfileTools(name, path, keys.tools.default, keys.tools.groups, keys.tools.overrides)
     return Profile(name, keys, text.strip(), loading, {os.path.abspath(path): hashlib.sha256(raw).hexdigest()})
 
@@ -78,7 +94,8 @@ def profile_names(config_dir: str) -> list[str]:
         entries = os.listdir(os.path.join(config_dir, FOLDER))
     except OSError:
         return []
-    return sorted(entry[:-3] for entry in entries if entry.endswith(".md") and _NAME.fullmatch(entry[:-3]))
+    names = (entry[:-3] for entry in entries if entry.endswith(".md"))
+    return sorted(name for name in names if _NAME.fullmatch(name) and name != BUILTIN)
 
 
 def _there_are(config_dir: str) -> str:
@@ -95,6 +112,22 @@ def _parts(text: str, path: str) -> tuple[str, str]:
         if line.rstrip() == _MARK:
             return "\n" + "".join(lines[1:number]), "".join(lines[number + 1 :])
     raise Faults([Fault("its head does not end", f"{path}:1", "write --- below it")])
+
+
+def _hold_directives(keys: ProfileKeys, head: str, text: str, path: str) -> None:
+    """Raise Faults for lines that look like sections and are none, or are not asked for."""
+    faults = []
+    for number, line in enumerate(text.split("\n"), head.count("\n") + 2 if head else 1):
+        if not _DIRECTIVE.fullmatch(line.strip()):
+            continue
+        if not section_of(line):
+            message, hint = f"there is no section {shorten(line.strip())}", f"the sections are {', '.join(SECTIONS)}"
+            faults.append(Fault(message, f"{path}:{number}", hint))
+        elif keys.layout != "custom":
+            message = f"{line.strip()} stands for a section, and this text is added to all of them"
+            faults.append(Fault(message, f"{path}:{number}", "write `layout: custom` in its head"))
+    if faults:
+        raise Faults(faults)
 
 
 def _keys(head: str, path: str, tools: Collection[str]) -> ProfileKeys:

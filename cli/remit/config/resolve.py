@@ -13,7 +13,7 @@ from remit.base.calls import Decide
 from remit.base.errors import Fault, Faults, UsageFault
 from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
-from remit.base.spec import Disabled, Expect, Goal, Hook, ModelSpec, PolicySource, RunSpec, Source, Tick
+from remit.base.spec import BUILTIN, Disabled, Expect, Goal, Hook, ModelSpec, PolicySource, RunSpec, Source, Tick
 from remit.base.text import shorten
 from remit.config.hooks import fitted, read_hooks
 from remit.config.images import FitPicture, as_it_is, read_image
@@ -22,7 +22,7 @@ from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes, read_optional
 from remit.config.models import fast_model, resolve_models
 from remit.config.names import directory_fault, model_fault
-from remit.config.profiles import BUILTIN, Profile, load_profile
+from remit.config.profiles import Profile, Words, load_profile
 from remit.config.settings import Settings
 from remit.config.task import ARTIFACT_TOOL, ModeWord, OnAsk, OnDeny, Task, ToolEffects, examine_task, valid_tools
 
@@ -50,6 +50,8 @@ GOAL_LIMIT, MAX_GOAL_LIMIT = 16, 100
 
 OUTPUT_TOOL = "tool_output"
 """Stays whatever the lists of tools say: results that were cut name it."""
+
+AGENTS_TOOL = "task"
 
 POLICY_FILE = "policy.toml"
 PROJECT_POLICY_FILE = os.path.join(".remit", POLICY_FILE)
@@ -376,11 +378,10 @@ class _Resolve:
 
     def _spoken(self, spec: RunSpec) -> RunSpec:
         """The spec with what the user says in the system prompt: in place of ours, and after it."""
-        flags, base, words = self._flags, spec.system_base, [spec.system]
+        flags, base, added = self._flags, spec.system_base, ""
         profile = self._profile()
         if profile is not None:
             base, added = (profile.text, "") if profile.keys.layout == "custom" else (base, profile.text)
-            words.append(added)
             self._files |= profile.files
         if flags.system_prompt is not None and flags.system_prompt_file is not None:
             self._fault("a system prompt and a file of one are given", "--system-prompt-file", "give one of them")
@@ -388,26 +389,46 @@ class _Resolve:
             base = flags.system_prompt
         elif flags.system_prompt_file is not None:
             base = self._text(flags.system_prompt_file, MAX_FILE_BYTES) or ""
-        words.append(flags.append_system_prompt or "")
-        replaced = flags.system_prompt is not None or flags.system_prompt_file is not None
-        if replaced and not base.strip() and not self._faults:
+        words = Words(spec.system, flags.append_system_prompt or "")
+        if self._replaced and not base.strip() and not self._faults:
             self._fault("the system prompt is empty", flags.system_prompt_file or "--system-prompt")
-        return msgspec.structs.replace(
+        spec = msgspec.structs.replace(
             spec,
             system_base=base.strip(),
-            system="\n\n".join(each.strip() for each in words if each.strip()),
+            system=words.around(added),
             profile=profile.tools if profile is not None else None,
         )
+        return self._with_profiles(spec, words) if AGENTS_TOOL in spec.ticks and not self._faults else spec
+
+    @property
+    def _replaced(self) -> bool:
+        """Whether the command line says a system prompt in place of ours."""
+        return self._flags.system_prompt is not None or self._flags.system_prompt_file is not None
 
     def _profile(self) -> Profile | None:
-        name = self._flags.profile
+        name, where = self._flags.profile, "--system-prompt-profile"
+        if name is None and not self._replaced:
+            key = "agent.system_prompt_profile"
+            name, where = self._settings.system_prompt_profile, str(self._settings.origin(key))
         if name is None or name == BUILTIN:
             return None
         try:
             return load_profile(name, self._settings.config_dir, self._tools)
         except Faults as problem:
-            self._faults += [Fault(f.message, f.where or "--system-prompt-profile", f.hint) for f in problem.faults]
+            self._faults += [Fault(f.message, f.where or where, f.hint) for f in problem.faults]
             return None
+
+    def _with_profiles(self, spec: RunSpec, words: Words) -> RunSpec:
+        """The spec with the profiles that its agents may have."""
+        from remit.config.agent_profiles import agent_profiles  # most runs have no agents
+
+        try:
+            found = agent_profiles(spec, words, self._settings, self._tools)
+        except Faults as problem:
+            self._faults += problem.faults
+            return spec
+        self._files |= found.files
+        return msgspec.structs.replace(spec, profiles=found.profiles, models={**found.models, **spec.models})
 
     def _goal(self) -> Goal | None:
         condition, limit = self._flags.goal, self._flags.goal_limit

@@ -12,7 +12,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault, Faults
 from remit.base.limits import MIB
-from remit.base.spec import Compaction, Hook, Price
+from remit.base.messages import Effort
+from remit.base.spec import BUILTIN, Compaction, Hook, Price
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import Document, in_line_order
@@ -85,12 +86,17 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """`[agent]`: disabled_tools are offered in no run. defer_builtin_tools: whether requests leave out tools that can
     be loaded when they are needed; auto does it unless the model is known as its provider's best. task_execution says
     whether an agent that works for the main one is waited for, or goes on in the background of a run that has one;
-    with auto the model says. task_max_concurrent: how many work at the same time."""
+    with auto the model says. task_max_concurrent: how many work at the same time. subagent_model, subagent_thinking:
+    of such agents, as in a system prompt profile, where theirs says nothing. system_prompt_profile: of runs that name
+    none and no system prompt."""
 
     disabled_tools: tuple[str, ...] | UnsetType = UNSET
     defer_builtin_tools: DeferTools | UnsetType = UNSET
     task_execution: ShellExecution | UnsetType = UNSET
     task_max_concurrent: Annotated[int, Meta(ge=1, le=64)] | UnsetType = UNSET
+    subagent_model: str | UnsetType = UNSET
+    subagent_thinking: Effort | UnsetType = UNSET
+    system_prompt_profile: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
 
 
 class CodeKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -169,6 +175,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     shell_async_threshold_seconds: int = 120
     task_execution: ShellExecution = "auto"
     task_max_concurrent: int = 8
+    subagent_model: str = ""
+    subagent_thinking: Effort | None = None
+    system_prompt_profile: str = BUILTIN
     disabled_tools: tuple[str, ...] = ()
     defer_builtin_tools: DeferTools = "auto"
     prices: dict[str, Price] = {}
@@ -213,6 +222,9 @@ _FIELDS = {
     "shell.async_threshold_seconds": "shell_async_threshold_seconds",
     "agent.task_execution": "task_execution",
     "agent.task_max_concurrent": "task_max_concurrent",
+    "agent.subagent_model": "subagent_model",
+    "agent.subagent_thinking": "subagent_thinking",
+    "agent.system_prompt_profile": "system_prompt_profile",
     "agent.disabled_tools": "disabled_tools",
     "agent.defer_builtin_tools": "defer_builtin_tools",
     "prices": "prices",
@@ -294,6 +306,9 @@ def _from_file(document: Document) -> tuple[_Layer, list[Fault]]:
         "shell.async_threshold_seconds": keys.shell.async_threshold_seconds,
         "agent.task_execution": keys.agent.task_execution,
         "agent.task_max_concurrent": keys.agent.task_max_concurrent,
+        "agent.subagent_model": keys.agent.subagent_model,
+        "agent.subagent_thinking": keys.agent.subagent_thinking,
+        "agent.system_prompt_profile": keys.agent.system_prompt_profile,
         "agent.disabled_tools": keys.agent.disabled_tools,
         "agent.defer_builtin_tools": keys.agent.defer_builtin_tools,
         "context.reserve": _reserve(keys.context.reserve),

@@ -15,6 +15,7 @@ from remit.base.events import Result, User
 from remit.base.json_schema import schema_fault
 from remit.base.ports import Order
 from remit.base.records import Reported, UserSaid
+from remit.base.spec import BUILTIN
 from remit.engine.child import ChildRecorder, Errand
 from remit.engine.finish import Finish, Unmet
 from remit.engine.jobs import Ending, Job, Jobs, marks, receipt
@@ -23,9 +24,6 @@ from remit.engine.state import JobFacts
 from remit.tools.contract import Tool
 
 Execution = Literal["sync", "auto", "async"]
-
-BUILTIN = "builtin"
-"""The profile that there always is."""
 
 MODES = ("plan", "build")
 """From the narrow one to the wide one."""
@@ -50,7 +48,7 @@ class OpenChild(Protocol):
 
 class Agents:
     """profiles: the names of those there are. mode: of the main agent, as it stands. at_once: how many work at the
-    same time, the others wait. execution: whether they are waited for."""
+    same time, the others wait. execution: whether they are waited for. own_profile: of the main agent."""
 
     def __init__(
         self,
@@ -60,14 +58,16 @@ class Agents:
         at_once: int,
         execution: Execution,
         mode: Callable[[], str],
-        profiles: Callable[[], Collection[str]] = lambda: (BUILTIN,),
+        profiles: Collection[str],
+        own_profile: str,
     ) -> None:
         self._jobs = jobs
         self._open = open_child
         self._slots = asyncio.Semaphore(at_once)
         self._execution = execution
         self._mode = mode
-        self._profiles = profiles
+        self._profiles = {*profiles, own_profile, BUILTIN}
+        self._own_profile = own_profile
 
     async def delegate(self, call: Call, tool: Tool, order: Order) -> Outcome:
         """See base.ports.Agents. Raises what ends the run: a refusal with on_deny fail, a full disk."""
@@ -99,9 +99,9 @@ class Agents:
     def _new(self, order: Order) -> dict[str, Any]:
         if not order.prompt.strip():
             raise Failure(ErrorCode.INVALID_ARGUMENTS, "prompt: a new task needs one; say what is to be done")
-        profile = order.profile or BUILTIN
-        if profile not in self._profiles():
-            there = ", ".join(sorted(self._profiles()))
+        profile = order.profile or self._own_profile
+        if profile not in self._profiles:
+            there = ", ".join(sorted(self._profiles))
             raise Failure(ErrorCode.INVALID_ARGUMENTS, f"profile: there is no {profile!r}; the profiles are: {there}")
         fault = schema_fault(order.schema) if order.schema is not None else ""
         if fault:
@@ -127,7 +127,15 @@ class Agents:
             raise Failure(ErrorCode.INVALID_ARGUMENTS, what)
         if order.schema is not None and order.schema != facts.schema:
             raise Failure(ErrorCode.INVALID_ARGUMENTS, f"output_schema: {facts.task_id} keeps its own; leave it out")
+        if facts.profile not in self._profiles:
+            what = f"task_id: {facts.task_id} had the profile {facts.profile!r}, which this run does not know"
+            raise Failure(ErrorCode.INVALID_ARGUMENTS, what)
         return {"mode": facts.mode, "profile": facts.profile, "schema": facts.schema}
+
+    def profile_of(self, task_id: str) -> str:
+        """The profile of a task, that of the main agent where there is none of that id."""
+        facts = self._jobs.facts(task_id)
+        return facts.profile if facts is not None and facts.profile else self._own_profile
 
     # -- at work -------------------------------------------------------------------------------
 
@@ -226,4 +234,6 @@ def _last(result: Result) -> str:
 
 
 def _fatal(error: RemitError) -> RemitError | None:
-    return error if error.verdict in FATAL and error.kind != "seconds" else None
+    ends = error.verdict in FATAL and error.kind != "seconds"
+    # What an agent does otherwise than it was recorded is a difference of the run.
+    return error if ends or error.kind == "replay" else None

@@ -134,10 +134,10 @@ class ChildRecorder(Recorder):
                     self._spend("calls", 1)
                 self.tool_uses += 1
             case Spent():
-                self._whole.record(record, sync=False)
+                self._spend(record.limit, record.amount)
 
     def _spend(self, limit: str, amount: float) -> None:
-        self._whole.record(Spent(limit, amount), sync=False)
+        self._whole.record(Spent(limit, amount, self._errand.task_id), sync=False)
 
     def _tell_progress(self, answered: Answered) -> None:
         errand = self._errand

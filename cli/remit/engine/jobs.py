@@ -94,9 +94,12 @@ class Jobs:
         """Whether anything goes on in the background."""
         return any(job.facts.background for job in self._live.values())
 
+    def facts(self, task_id: str) -> JobFacts | None:
+        return self._recorder.state.jobs.get(task_id)
+
     def known(self, task_id: str) -> JobFacts:
         """Raises Failure(not_found)."""
-        facts = self._recorder.state.jobs.get(task_id)
+        facts = self.facts(task_id)
         if facts is None:
             ids = ", ".join(list(self._recorder.state.jobs)[-20:]) or "none"
             raise Failure(ErrorCode.NOT_FOUND, f"there is no task {shorten(task_id)}; the tasks are: {ids}")

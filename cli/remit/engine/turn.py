@@ -72,6 +72,11 @@ class Asker:
         return self._models[0]
 
     @property
+    def models(self) -> Sequence[Model]:
+        """That model and those to fall back on."""
+        return tuple(self._models)
+
+    @property
     def overhead(self) -> int:
         """Bytes of a request beside its messages."""
         return len(self._system.encode("utf-8", "replace")) + self._shelf.size

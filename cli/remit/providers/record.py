@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import AsyncIterator, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -48,9 +49,9 @@ class Recording:
     """The file at `path`, new or empty, that one run is written to. It follows the journal, which tells it of
     the run's spec, calls and end; the models' exchanges are handed to it.
 
-    models: those of the run. home, own: what its rules went by. redact: knows the secrets of this process;
-    guard: the keys of its models, which the state of the run does not hold either. Raises UsageFault when
-    the file cannot be written or holds something."""
+    models: those of the run; agents_models: those of profiles, by id. home, own: what its rules went by. redact: knows
+    the secrets of this process; guard: the keys of its models, which the state of the run does not hold either. Raises
+    UsageFault when the file cannot be written or holds something."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Recording:
         redact: Redactor,
         models: Sequence[RecordedModel],
         *,
+        agents_models: Mapping[str, RecordedModel] = {},
         home: str = "",
         own: Sequence[str] = (),
         guard: KeyGuard | None = None,
@@ -66,49 +68,70 @@ class Recording:
         self._redact = redact
         self._guard = guard or KeyGuard()
         self._header = Header(
-            VERSION, models[0].provider, models[0].model, __version__, tuple(models), home=home, own=tuple(own)
+            VERSION,
+            models[0].provider,
+            models[0].model,
+            __version__,
+            tuple(models),
+            home=home,
+            own=tuple(own),
+            agents_models=dict(agents_models),
         )
         self._begun = False
-        self._open_calls: dict[str, RecordedCall] = {}
+        # Calls of agents run in threads of their own.
+        self._lock = threading.Lock()
         self._redacted_artifacts: set[str] = set()
-        self._network_requests = 0
+        self._tracks: dict[str, Track] = {}
+        self._main = self.track("")
         self._file = _opened(path)
 
     def __call__(self, record: Record) -> None:
-        """Hear of a journaled record. Raises EnvironmentFault."""
+        """Hear of a record of the run's own journal. Raises EnvironmentFault."""
         match record:
             case RunStarted():
                 self._begin(msgspec.structs.replace(self._header, started=record.started, spec=record.spec))
-            case Answered():
-                self._open_calls = {call.key: call for call in self._calls(record)}
-            case CallExpanded():
-                self._open_calls |= {
-                    call.key: RecordedCall(
-                        key=call.key, id=call.id, tool=call.tool, redacted=self._hides(call.arguments)
-                    )
-                    for call in record.calls
-                }
-            case CallChecked():
-                self._open_calls[record.key] = self._judged(record)
             case ArtifactWritten():
                 self._written(record)
-            case CallSettled():
-                self._settled(record)
-            case Spent(limit="network_requests"):
-                self._network_requests += int(record.amount)
             case PromptEnded():
                 self._end(record)
+            case _:
+                self._main(record)
+
+    def track(self, agent: str) -> Track:
+        """What is written down of an agent, "" for the main one."""
+        if agent not in self._tracks:
+            self._tracks[agent] = Track(self, agent)
+        return self._tracks[agent]
 
     def exchange(
-        self, model: str, request: Request, parts: Sequence[Part], fault: ProviderFault | PreflightFault | None
+        self,
+        model: str,
+        request: Request,
+        parts: Sequence[Part],
+        fault: ProviderFault | PreflightFault | None,
+        agent: str = "",
     ) -> None:
         """A question to `provider/model` and what came of it, on disk when this returns. Raises EnvironmentFault."""
         self._begin(self._header)
         line: dict[str, Any] = {"model": model, "parts": kept(parts)}
         if fault is not None:
             line["error"] = RecordedError.of(fault)
-        self._append({**self._clean(line), "request": canonical(request, self._clean)})
+        self._append({**_of(agent), **self.clean(line), "request": canonical(request, self.clean)})
         self._sync()
+
+    def call(self, call: RecordedCall, agent: str) -> None:
+        self._append({**_of(agent), "call": self.clean(call)})
+
+    def hides(self, text: str) -> bool:
+        return bool(self.clean(text) != text)
+
+    def clean(self, value: Any) -> Any:
+        """A value as builtins without secrets. Keys first, as in the state of the run: what a call was made
+        with is then spelled in the answer as in the requests after it."""
+        plain = msgspec.to_builtins(value)
+        if self._guard.active and self._guard.finds(encode(plain)):
+            plain = self._guard.data(plain)
+        return self._redact.data(plain)
 
     def close(self) -> None:
         file, self._file = self._file, -1
@@ -118,52 +141,14 @@ class Recording:
     def _begin(self, header: Header) -> None:
         if not self._begun:
             self._begun = True
-            self._append(self._clean(header))
+            self._append(self.clean(header))
             self._sync()
 
-    def _settled(self, record: CallSettled) -> None:
-        call = self._open_calls.pop(record.key, None) or RecordedCall(key=record.key, id=record.id, tool=record.tool)
-        # What the model is shown is the content: the outcome need not say it again.
-        outcome = msgspec.structs.replace(record.outcome, text="")
-        requests, self._network_requests = self._network_requests, 0
-        ended = msgspec.structs.replace(call, outcome=outcome, content=record.content, output=record.output)
-        self._call(msgspec.structs.replace(ended, network_requests=requests))
-
-    def _call(self, call: RecordedCall) -> None:
-        self._append({"call": self._clean(call)})
-
-    def _calls(self, answered: Answered) -> Iterator[RecordedCall]:
-        for index, call in enumerate(answered.message.calls(), 1):
-            key = f"t{answered.turn}.c{index}"
-            yield RecordedCall(key=key, id=call.id, tool=call.tool, redacted=self._hides(call.arguments))
-
-    def _judged(self, record: CallChecked) -> RecordedCall:
-        """A check of the task is none of the model's calls: what it is called with stands in its resources."""
-        begun = self._open_calls.get(record.key) or RecordedCall(key=record.key, id=record.id, tool=record.tool)
-        return msgspec.structs.replace(
-            begun,
-            resources=record.resources,
-            allowed=record.allowed,
-            decision=record.decision,
-            approval=record.approval,
-            redacted=begun.redacted or any(self._hides(resource.name) for resource in record.resources),
-        )
-
     def _written(self, record: ArtifactWritten) -> None:
-        call = self._open_calls.get(record.call)
-        hides = call is not None and call.redacted
+        agent, _, key = record.call.partition(".")
+        theirs = key.startswith("t") and agent in self._tracks
+        hides = self._tracks[agent].redacted(key) if theirs else self._main.redacted(record.call)
         (self._redacted_artifacts.add if hides else self._redacted_artifacts.discard)(record.name)
-
-    def _hides(self, text: str) -> bool:
-        return bool(self._clean(text) != text)
-
-    def _clean(self, value: Any) -> Any:
-        """A value as builtins without secrets. Keys first, as in the state of the run: what a call was made
-        with is then spelled in the answer as in the requests after it."""
-        plain = msgspec.to_builtins(value)
-        if self._guard.active and self._guard.finds(encode(plain)):
-            plain = self._guard.data(plain)
-        return self._redact.data(plain)
 
     def _end(self, record: PromptEnded) -> None:
         """The result is told already when this is heard: a disk that is full now takes nothing from it."""
@@ -177,18 +162,19 @@ class Recording:
             tuple(result.get("unmet", ())),
         )
         with suppress(EnvironmentFault):
-            for call in self._open_calls.values():
-                self._call(call)
-            self._append({"end": self._clean(end)})
+            for track in self._tracks.values():
+                track.end()
+            self._append({"end": self.clean(end)})
             self._sync()
 
     def _append(self, line: dict[str, Any]) -> None:
         view = memoryview(encode(line) + b"\n")
-        try:
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError as problem:
-            raise self._unwritable(problem) from None
+        with self._lock:
+            try:
+                while view:
+                    view = view[os.write(self._file, view) :]
+            except OSError as problem:
+                raise self._unwritable(problem) from None
 
     def _sync(self) -> None:
         try:
@@ -198,6 +184,77 @@ class Recording:
 
     def _unwritable(self, problem: OSError) -> EnvironmentFault:
         return EnvironmentFault(f"the recording cannot be written: {problem.strerror}", where=self._path)
+
+
+class Track:
+    """The calls of one agent, written down as they are settled. It follows a journal."""
+
+    def __init__(self, recording: Recording, agent: str) -> None:
+        self._recording = recording
+        self.agent = agent
+        self._open: dict[str, RecordedCall] = {}
+        self._network_requests = 0
+
+    def __call__(self, record: Record) -> None:
+        """Raises EnvironmentFault."""
+        match record:
+            case Answered():
+                self._open = {call.key: call for call in self._calls(record)}
+            case CallExpanded():
+                hides = self._recording.hides
+                self._open |= {
+                    call.key: RecordedCall(key=call.key, id=call.id, tool=call.tool, redacted=hides(call.arguments))
+                    for call in record.calls
+                }
+            case CallChecked():
+                self._open[record.key] = self._judged(record)
+            case CallSettled():
+                self._settled(record)
+            case Spent(limit="network_requests", agent=""):
+                self._network_requests += int(record.amount)
+            case PromptEnded():
+                self.end()
+
+    def redacted(self, key: str) -> bool:
+        """Whether an open call was made with a secret."""
+        call = self._open.get(key)
+        return call is not None and call.redacted
+
+    def end(self) -> None:
+        """Calls that had no end."""
+        for call in self._open.values():
+            self._recording.call(call, self.agent)
+        self._open.clear()
+
+    def _settled(self, record: CallSettled) -> None:
+        call = self._open.pop(record.key, None) or RecordedCall(key=record.key, id=record.id, tool=record.tool)
+        # What the model is shown is the content: the outcome need not say it again.
+        outcome = msgspec.structs.replace(record.outcome, text="")
+        requests, self._network_requests = self._network_requests, 0
+        ended = msgspec.structs.replace(call, outcome=outcome, content=record.content, output=record.output)
+        self._recording.call(msgspec.structs.replace(ended, network_requests=requests), self.agent)
+
+    def _calls(self, answered: Answered) -> Iterator[RecordedCall]:
+        for index, call in enumerate(answered.message.calls(), 1):
+            key = f"t{answered.turn}.c{index}"
+            yield RecordedCall(key=key, id=call.id, tool=call.tool, redacted=self._recording.hides(call.arguments))
+
+    def _judged(self, record: CallChecked) -> RecordedCall:
+        """A check of the task is none of the model's calls: what it is called with stands in its resources."""
+        begun = self._open.get(record.key) or RecordedCall(key=record.key, id=record.id, tool=record.tool)
+        hides = self._recording.hides
+        return msgspec.structs.replace(
+            begun,
+            resources=record.resources,
+            allowed=record.allowed,
+            decision=record.decision,
+            approval=record.approval,
+            redacted=begun.redacted or any(hides(resource.name) for resource in record.resources),
+        )
+
+
+def _of(agent: str) -> dict[str, str]:
+    return {"agent": agent} if agent else {}
 
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
@@ -229,11 +286,12 @@ class RecordingProvider:
     """`inner`, with every finished exchange written to the recording.
 
     An exchange is on disk before its StopPart is given out, or its error raised; one that was
-    stopped in between is not recorded."""
+    stopped in between is not recorded. agent: whose questions these are, "" for the main one."""
 
-    def __init__(self, inner: Provider, recording: Recording) -> None:
+    def __init__(self, inner: Provider, recording: Recording, agent: str = "") -> None:
         self._inner = inner
         self._recording = recording
+        self._agent = agent
         self.name = inner.name
         self.model = inner.model
         self.key_source = inner.key_source
@@ -250,11 +308,15 @@ class RecordingProvider:
                     if not isinstance(part, StopPart):
                         yield part
         except (ProviderFault, PreflightFault) as fault:
-            self._recording.exchange(asked, request, parts, fault)
+            self._recording.exchange(asked, request, parts, fault, self._agent)
             raise
-        self._recording.exchange(asked, request, parts, None)
+        self._recording.exchange(asked, request, parts, None, self._agent)
         if parts and isinstance(parts[-1], StopPart):
             yield parts[-1]
+
+    def of(self, agent: str) -> RecordingProvider:
+        """The same, asked by an agent."""
+        return RecordingProvider(self._inner, self._recording, agent)
 
     async def close(self) -> None:
         await self._inner.close()

@@ -1,14 +1,15 @@
 """The file of a recorded run: JSON lines in the order in which things happened.
 
-First the header: `{"remit_recording": 2, "version", "provider", "model", "models", "started", "home", "own",
-"spec"}`. Then, for each question to a model, `{"model", "request", "parts", "error"?}`, and for each call,
-checks of the task included, `{"call": {...}}` as `RecordedCall` has it. Last `{"end": {...}}`, which a run
-that was killed does not get to write.
+First the header: `{"remit_recording": 3, "version", "provider", "model", "models", "started", "home", "own",
+"spec", "agents_models"}`. Then, for each question to a model, `{"model", "request", "parts", "error"?}`, and for each
+call, checks of the task included, `{"call": {...}}` as `RecordedCall` has it. Last `{"end": {...}}`, which a run
+that was killed does not get to write. What an agent asked and did that works for the main one has its task id as
+`"agent"`.
 
 Requests and parts are `base.messages` as JSON, and no line holds secrets that are known: `[redacted]` stands
 in their place, all else is spelled as it was. Live deltas are left out, but for the text of a block that
 never ended: the blocks say the same, and a secret that arrives in two pieces could not be found in deltas.
-Version 1 holds only questions and answers.
+Version 1 holds only questions and answers; what agents did is in none before version 3.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from remit.config.load import read_bytes
 
 T = TypeVar("T")
 
-VERSION = 2
-READABLE = (1, 2)
+VERSION = 3
+READABLE = (1, 2, 3)
+WITH_AGENTS = 3
+"""The first version that holds what agents did."""
 
 
 class RecordedModel(msgspec.Struct, frozen=True):
@@ -49,7 +52,8 @@ class RecordedModel(msgspec.Struct, frozen=True):
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     """provider, model: of the model that was asked first. version: of the program. started: Unix seconds.
     home, own: the user's home directory and the places of remit itself, which the rules went by.
-    spec: the RunSpec as builtins, None where no run was recorded but only a provider."""
+    spec: the RunSpec as builtins, None where no run was recorded but only a provider. agents_models: those that the
+    profiles of agents name, by the name they have in the spec."""
 
     remit_recording: int
     provider: str
@@ -60,6 +64,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     home: str = ""
     own: tuple[str, ...] = ()
     spec: dict[str, Any] | None = None
+    agents_models: dict[str, RecordedModel] = {}
 
 
 class RecordedError(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -144,7 +149,8 @@ class RecordedEnd(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class RecordedRun(msgspec.Struct, frozen=True):
     """A recording as it was read. calls: by key. lines: where each of them stands. end None: it was killed.
-    torn: the line in which the file breaks off, 0: none."""
+    torn: the line in which the file breaks off, 0: none. agents: what those did that worked for it, by task id; their
+    header and end are the run's."""
 
     path: str
     header: Header
@@ -153,6 +159,16 @@ class RecordedRun(msgspec.Struct, frozen=True):
     lines: dict[str, int]
     end: RecordedEnd | None
     torn: int = 0
+    agents: dict[str, RecordedRun] = {}
+
+    @property
+    def holds_agents(self) -> bool:
+        """Whether what agents did would be in it."""
+        return self.header.remit_recording >= WITH_AGENTS
+
+    def agent(self, task_id: str) -> RecordedRun:
+        """What the agent did, if anything."""
+        return self.agents.get(task_id) or msgspec.structs.replace(self, exchanges=[], calls={}, lines={}, agents={})
 
 
 encode = msgspec.json.Encoder().encode
@@ -214,6 +230,7 @@ class _Line(msgspec.Struct, frozen=True):
     model: str = ""
     call: RecordedCall | None = None
     end: RecordedEnd | None = None
+    agent: str = ""
 
 
 def read_recording(path: str) -> RecordedRun:
@@ -226,14 +243,15 @@ def read_recording(path: str) -> RecordedRun:
     if version not in READABLE:
         message = f"the recording is of version {version}, this program reads {VERSION} and older"
         raise Faults([Fault(message, f"{path}:1", "play it with the remit that wrote it, or record it again")])
-    run = RecordedRun(path, _decode(lines[0], Header, path, 1), [], {}, {}, None, torn)
+    run = RecordedRun(path, _decode(lines[0], Header, path, 1), [], {}, {}, None, torn, {})
     for number, raw in enumerate(lines[1:], 2):
         if run.end is not None:
             raise Faults([Fault("the recording goes on after its end", f"{path}:{number}", "record it again")])
         run = _with_line(run, _decode(raw, _Line, path, number), number)
     if run.end is not None and torn:
         raise Faults([Fault("the recording goes on after its end", f"{path}:{torn}", "record it again")])
-    return run
+    agents = {name: msgspec.structs.replace(each, end=run.end) for name, each in run.agents.items()}
+    return msgspec.structs.replace(run, agents=agents)
 
 
 def _whole_lines(path: str) -> tuple[list[bytes], int]:
@@ -259,6 +277,11 @@ def _with_line(run: RecordedRun, line: _Line, number: int) -> RecordedRun:
     where = f"{run.path}:{number}"
     if len(kinds) != 1:
         raise Faults([Fault("this is no line of a recording: it is neither exchange, call nor end", where)])
+    if line.agent:
+        if line.end is not None:
+            raise Faults([Fault("this is no line of a recording: an agent has no end of its own", where)])
+        run.agents[line.agent] = _with_line(run.agent(line.agent), msgspec.structs.replace(line, agent=""), number)
+        return run
     if line.request is not None:
         _hold_usage(line, where)
         run.exchanges.append(Exchange(line.request, line.parts, line.error, line.model, number))

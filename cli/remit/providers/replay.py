@@ -24,12 +24,19 @@ def open_provider(opening: Opening) -> ReplayProvider:
 class Tape:
     """The exchanges of a recording, played one after the other. redact: has to know the secrets that the
     recording one knew, where they still occur in requests. over: what to raise when one more is asked for
-    than there are."""
+    than there are. differs: what to raise for another question than was recorded, of what and line of the file."""
 
-    def __init__(self, run: RecordedRun, redact: Redactor, over: Callable[[str], RemitError]) -> None:
+    def __init__(
+        self,
+        run: RecordedRun,
+        redact: Redactor,
+        over: Callable[[str], RemitError],
+        differs: Callable[[str, int], RemitError],
+    ) -> None:
         self._run = run
         self._redact = redact
         self._over = over
+        self._differs = differs
         self._next: int | None = None
 
     @property
@@ -55,6 +62,12 @@ class Tape:
         if exchange.error is not None:
             raise exchange.error.fault()
 
+    def fits(self, request: Request) -> bool:
+        """Whether this is the question that comes next."""
+        due = self._due(request)
+        exchanges = self._run.exchanges
+        return due < len(exchanges) and self._difference(exchanges[due], canonical(request, self._redact.data)) == ""
+
     def _due(self, request: Request) -> int:
         """One after the other; a run taken up by another process starts where its transcript stands."""
         if self._next is not None:
@@ -64,15 +77,18 @@ class Tape:
         return next(fitting, len(self._run.exchanges))
 
     def _check(self, exchange: Exchange, asked: dict[str, Any], model: str, index: int) -> None:
-        difference = first_difference(exchange.request, asked)
-        if difference:
-            # A secret of this process may have been a plain word to the recording one.
-            difference = first_difference(self._redact.data(exchange.request), asked)
+        difference = self._difference(exchange, asked)
         if not difference and model and exchange.model != model:
             difference = first_difference({"provider/model": exchange.model}, {"provider/model": model})
         if difference:
             what = f"request {index + 1} is not the recorded one\n{difference}"
-            raise ProviderFault(what, where=f"{self._run.path}:{exchange.line}", kind="replay", hint=HINT)
+            raise self._differs(what, exchange.line)
+
+    def _difference(self, exchange: Exchange, asked: dict[str, Any]) -> str:
+        # A secret of this process may have been a plain word to the recording one.
+        return first_difference(exchange.request, asked) and first_difference(
+            self._redact.data(exchange.request), asked
+        )
 
 
 class ReplayProvider:
@@ -85,19 +101,24 @@ class ReplayProvider:
         run = read_recording(path)
         self.model = run.header.model
         self._path = path
-        self._tape = Tape(run, redact or Redactor(), self._over)
+        tapes = [Tape(each, redact or Redactor(), self._over, self._differs) for each in (run, *run.agents.values())]
+        self._tape, self._agents = tapes[0], tapes[1:]
 
     @property
     def unplayed(self) -> int:
         """Exchanges after the last one asked for: not 0 means that the run ended earlier than the recorded one."""
-        return self._tape.left
+        return sum(tape.left for tape in (self._tape, *self._agents))
 
     def stream(self, request: Request) -> AsyncIterator[Part]:
-        """As `Tape.play`."""
-        return self._tape.play(request)
+        """As `Tape.play`. Who asks is not told: an agent is known by its question."""
+        agent = next((tape for tape in self._agents if tape.fits(request)), None)
+        return (agent or self._tape).play(request)
 
     async def close(self) -> None:
         """There is nothing to close."""
+
+    def _differs(self, what: str, line: int) -> RemitError:
+        return ProviderFault(what, where=f"{self._path}:{line}", kind="replay", hint=HINT)
 
     def _over(self, what: str) -> RemitError:
         return ProviderFault(what, where=self._path, kind="replay", hint="the recorded run was stopped there")

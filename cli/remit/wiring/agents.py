@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from remit.base.calls import Call, Decision, Outcome, Retained, RuleRef, done
 from remit.base.events import Init
 from remit.base.ports import Client, ClientWord, Hooks, HookWord, Outputs, Policy
 from remit.base.records import JobStarted, Record, RunResumed, RunStarted
-from remit.base.spec import Expect, HookEvent, RunSpec
+from remit.base.spec import AgentProfile, Expect, HookEvent, RunSpec
 from remit.engine.agents import Agents, AgentsGrant, Child, ChildFinish, PrincipalGrant
 from remit.engine.child import ChildLedger, ChildRecorder, Errand
 from remit.engine.dispatch import Dispatch
@@ -37,9 +37,13 @@ from remit.store.journal import FileJournal, read_journal, repair_journal
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir
 from remit.tools import registry
+from remit.tools.agents.task import Task
 from remit.tools.contract import Tool
-from remit.wiring.offer import OUTPUT_TOOL, Offer
+from remit.wiring.course import Course
+from remit.wiring.models import batch_bytes
+from remit.wiring.offer import OUTPUT_TOOL, Offer, loaded_tools
 from remit.wiring.shelving import shelved
+from remit.wiring.standin import stood_for
 
 if TYPE_CHECKING:
     from remit.wiring.grants import Hands
@@ -66,13 +70,18 @@ _NOT_THEIRS = RuleRef("none", "", "only the main agent has it")
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """What agents share with the run they work for. models: those they ask. hosts: that commands may connect to."""
+    """What agents share with the run they work for. eligible: the tools for an agent with such a spec, but for what
+    profiles say. asker: of the main agent, whose models are those of agents that have none of their own. models: by
+    id, those of profiles. hosts: that commands may connect to."""
 
     spec: RunSpec
     directory: RunDir
     gate: Gate
     offer: Offer
-    models: Sequence[Model]
+    eligible: Callable[[RunSpec], Offer]
+    asker: Asker
+    models: Mapping[str, Model]
+    course: Course
     hosts: Collection[str]
     hands: Hands
     outputs: Outputs
@@ -84,7 +93,6 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     ports: Ports
     guard: Any
     session_id: str
-    room: int | None
 
 
 class Delegation:
@@ -103,7 +111,12 @@ class Delegation:
             at_once=spec.task_max_concurrent,
             execution=spec.task_execution,
             mode=lambda: PLAN if basis.recorder.state.mode == PLAN else "build",
+            profiles=spec.profiles,
+            own_profile=spec.own_profile,
         )
+        task = stood_for(basis.offer.tools.get("task"))
+        if isinstance(task, Task):
+            task.profile_of = self.agents.profile_of
         self._states: list[State] = [basis.recorder.state]
         basis.recorder.state.ledger.elsewhere = partial(self._open_elsewhere, basis.recorder.state)
         basis.hands.delegation = self
@@ -132,16 +145,11 @@ class Delegation:
 
     def _open(self, errand: Errand, mode: str, schema: dict[str, Any] | None, *, resumed: bool) -> Child:
         basis = self._basis
-        spec = msgspec.structs.replace(
-            basis.spec,
-            prompt="",
-            images=(),
-            expect=Expect(schema=schema),
-            system=agent_system(basis.spec, mode),
-        )
+        spec = _agent_spec(basis.spec, errand.profile, mode, schema)
         state = State(spec.limits, ChildLedger(basis.recorder.state.ledger))
         state.ledger.elsewhere = partial(self._open_elsewhere, state)
-        journal, records = self._journal(errand, resumed=resumed)
+        course = basis.course.agent(errand.task_id)
+        journal, records = self._journal(errand, course, resumed=resumed)
         for record in records:
             state.apply(record)
         recorder = ChildRecorder(journal, state, basis.recorder, errand, basis.directory.run_id, basis.guard)
@@ -152,35 +160,36 @@ class Delegation:
             self._states.remove(state)
             journal.close()
 
-        return Child(self._run(spec, recorder, errand, mode), recorder, close)
+        return Child(self._run(spec, recorder, errand, mode, course), recorder, close)
 
-    def _run(self, spec: RunSpec, recorder: ChildRecorder, errand: Errand, mode: str) -> Run:
+    def _run(self, spec: RunSpec, recorder: ChildRecorder, errand: Errand, mode: str, course: Course) -> Run:
         basis = self._basis
         # What a client changes of the rules holds for agents at once. Those that plan go on planning.
         gate, plan = basis.gate, _plan(basis.gate.policy) if mode == PLAN else None
         if plan is not None:
             gate = msgspec.structs.replace(gate, policy=plan)
-        offer = _narrowed(basis.offer, spec, plan, background=self.jobs.background)
+        offer = course.offer(_narrowed(self._eligible(spec), spec, plan, background=self.jobs.background))
         principal = PrincipalGrant(self.jobs, errand.task_id, recorder)
         hands = basis.hands.for_agent(spec, plan, recorder, errand.task_id, principal)
-        tools, shelf = shelved(offer, recorder.state, recorder.load)
+        tools, shelf = shelved(offer, recorder.state, recorder.load, course.tool)
+        models = course.models(self._models(errand.profile))
         dispatch = Dispatch(
             spec,
             tools,
             offer.withheld,
             gate,
-            hands,
+            course.hands(hands),
             recorder,
-            batch_bytes=basis.room,
-            outputs=basis.outputs if OUTPUT_TOOL in offer.tools else None,
+            batch_bytes=batch_bytes(models),
+            outputs=course.outputs(basis.outputs) if OUTPUT_TOOL in offer.tools else None,
         )
         if basis.dispatch.client is not None:
             dispatch.client = AgentClient(basis.dispatch.client, errand.task_id)
         if basis.dispatch.hooks:
             dispatch.hooks.add(AgentHooks(basis.dispatch.hooks, errand, self._path(errand)))
         asker = Asker(
-            basis.models,
-            system_prompt(spec, offer.tools, basis.hosts if "shell" in offer.tools else ()),
+            models,
+            system_prompt(spec, offer.tools, basis.hosts if "shell" in offer.tools else (), plan=mode == PLAN),
             shelf,
             recorder,
             effort=spec.effort,
@@ -188,9 +197,23 @@ class Delegation:
         )
         finish = ChildFinish(spec.expect, recorder, _no_check, list)
         window = Window(asker, recorder, spec.compaction)
-        return Run(spec, (), tools, dispatch, window, finish, recorder, basis.init)
+        run = Run(course.timed(spec), (), tools, dispatch, window, finish, recorder, basis.init)
+        course.attach(run, recorder)
+        return run
 
-    def _journal(self, errand: Errand, *, resumed: bool) -> tuple[FileJournal, Sequence[Record]]:
+    def _eligible(self, spec: RunSpec) -> Offer:
+        """Our tools, and those of the client."""
+        ours = self._basis.eligible(spec)
+        theirs = {tool.name: tool for tool in self._basis.ports.tools}
+        return msgspec.structs.replace(ours, tools={**ours.tools, **theirs})
+
+    def _models(self, profile: str) -> Sequence[Model]:
+        """Who an agent with this profile asks, then those to fall back on."""
+        own, basis = self._basis.asker.models, self._basis
+        named = basis.spec.profiles[profile].model if profile in basis.spec.profiles else ""
+        return [basis.models[named], *own[1:]] if named in basis.models else own
+
+    def _journal(self, errand: Errand, course: Course, *, resumed: bool) -> tuple[FileJournal, Sequence[Record]]:
         path = self._path(errand)
         place = os.path.dirname(path)
         with telling(place, "make the directory of an agent"):
@@ -200,7 +223,7 @@ class Delegation:
             repair_journal(path)
             records, _ = read_journal(path)
         decided = partial(self._basis.decisions, agent=errand.task_id)
-        return FileJournal(path, followers=[*self._basis.ports.followers, decided]), records
+        return FileJournal(path, followers=[*self._basis.ports.followers, decided, *course.followers]), records
 
     def _path(self, errand: Errand) -> str:
         """Of the journal of an agent."""
@@ -228,6 +251,24 @@ def journals_of(directory: RunDir, records: Sequence[Record]) -> dict[str, Seque
     return found
 
 
+def _agent_spec(whole: RunSpec, profile: str, mode: str, schema: dict[str, Any] | None) -> RunSpec:
+    """The spec of an agent: that of the run as its profile has it, with a task of its own."""
+    told = whole.profiles.get(profile) or AgentProfile(
+        base=whole.system_base, words=whole.system, tools=whole.profile, effort=None
+    )
+    return msgspec.structs.replace(
+        whole,
+        prompt="",
+        images=(),
+        expect=Expect(schema=schema),
+        system=agent_system(told.words, told.base, plan=mode == PLAN),
+        system_base=told.base,
+        profile=told.tools,
+        model=told.model or whole.model,
+        effort=told.effort or whole.effort,
+    )
+
+
 def _plan(policy: Policy) -> RuleSet:
     """The rules of the run in plan mode."""
     assert isinstance(policy, RuleSet)
@@ -235,7 +276,7 @@ def _plan(policy: Policy) -> RuleSet:
 
 
 def _narrowed(offer: Offer, spec: RunSpec, plan: RuleSet | None, *, background: bool) -> Offer:
-    """What an agent has of the tools of the one it works for. plan: its rules, where it only plans."""
+    """What an agent has of the tools of the run. plan: its rules, where it only plans."""
     tools: dict[str, Tool] = {}
     withheld = dict(offer.withheld)
     for name, tool in offer.tools.items():
@@ -251,12 +292,7 @@ def _narrowed(offer: Offer, spec: RunSpec, plan: RuleSet | None, *, background: 
         from remit.tools.harness.report_to_parent import ReportToParent
 
         tools["report_to_parent"] = ReportToParent()
-    if spec.expect.schema is not None:
-        from remit.tools.harness.structured_output import StructuredOutput
-
-        withheld.pop("structured_output", None)
-        tools["structured_output"] = StructuredOutput(spec.expect.schema)
-    return Offer(tools, withheld, {name: bundle for name, bundle in offer.lazy.items() if name in tools})
+    return loaded_tools(spec, Offer(tools, withheld))
 
 
 class AgentClient:

@@ -10,9 +10,11 @@ from remit.base.ports import Outputs
 from remit.base.records import Record
 from remit.base.spec import RunSpec
 from remit.engine.execution import Hands
+from remit.engine.models import Model
 from remit.engine.recorder import Recorder
 from remit.engine.run import Run
 from remit.tools.contract import Tool
+from remit.wiring.offer import Offer
 
 
 class Course:
@@ -25,6 +27,18 @@ class Course:
     def tool(self, tool: Tool) -> Tool:
         """The tool that runs in place of this one."""
         return tool
+
+    def offer(self, offer: Offer) -> Offer:
+        """What an agent has of these tools."""
+        return offer
+
+    def models(self, models: Sequence[Model]) -> Sequence[Model]:
+        """Who an agent asks."""
+        return models
+
+    def agent(self, task_id: str) -> Course:
+        """The course of an agent that works for the main one, the same each time it is taken up."""
+        return self
 
     def hands(self, hands: Hands) -> Hands:
         """Who builds the grants of calls."""

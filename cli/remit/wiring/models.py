@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -30,6 +30,27 @@ def open_models(spec: RunSpec, config_dir: str, environ: Mapping[str, str], guar
         what = f"pictures are given, and {models[0].id} cannot see them"
         raise PreflightFault(what, hint="take a model that can: `remit models` lists them", kind="no_vision")
     return models
+
+
+def open_agents(
+    spec: RunSpec, models: list[Model], config_dir: str, environ: Mapping[str, str], guard: KeyGuard
+) -> dict[str, Model]:
+    """The models that profiles of agents name, by id. Raises PreflightFault."""
+    known = {model.spec.id: model for model in models}
+    found: dict[str, Model] = {}
+    for profile in spec.profiles.values():
+        if not profile.model or profile.model in found:
+            continue
+        try:
+            found[profile.model] = model = known.get(profile.model) or _opened(
+                profile.model, spec, config_dir, environ, guard
+            )
+            if spec.limits.usd is not None:
+                _hold_price(model)
+        except PreflightFault as fault:
+            fault.where = fault.where or profile.where
+            raise
+    return found
 
 
 def open_evaluators(
@@ -97,6 +118,6 @@ def _why_deaf(model: ModelSpec) -> str:
     return "nobody said how it is told to think (`thinking` of its entry in providers.toml)"
 
 
-def batch_bytes(models: list[Model]) -> int | None:
+def batch_bytes(models: Sequence[Model]) -> int | None:
     """Bytes that the results of one turn may take together: about a quarter of the smallest context window."""
     return min((model.spec.context_window for model in models if model.spec.context_window), default=None)

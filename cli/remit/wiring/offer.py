@@ -99,14 +99,20 @@ def offer_tools(
     """The ticked tools that could ever run, and those of the harness that this run needs. client: whether a program
     that drives the run may be asked. has_plan: whether the session has one, None: if it begins with planning. tools:
     what the client offers. person: whether a person is there who answers questions."""
-    theirs = {tool.name: tool for tool in tools}
-    offer = _our_tools(spec, policy, approvals, client, has_plan, person)
-    return msgspec.structs.replace(offer, tools={**offer.tools, **theirs}) if theirs else offer
+    ours = eligible_tools(spec, policy, approvals, client=client, has_plan=has_plan, person=person)
+    return loaded_tools(spec, ours, client=client, theirs=tools)
 
 
-def _our_tools(
-    spec: RunSpec, policy: RuleSet, approvals: Answers | None, client: bool, has_plan: bool | None, person: bool
+def eligible_tools(
+    spec: RunSpec,
+    policy: RuleSet,
+    approvals: Answers | None,
+    *,
+    client: bool = False,
+    has_plan: bool | None = None,
+    person: bool = False,
 ) -> Offer:
+    """The ticked tools that could ever run, whatever profiles say. See offer_tools."""
     tools: dict[str, Tool] = {}
     withheld: dict[str, RuleRef] = {}
     has_plan = spec.mode == PLAN if has_plan is None else has_plan
@@ -116,11 +122,6 @@ def _our_tools(
             withheld[name] = RuleRef("disabled", off.where, f"{off.why} [{off.where}]")
             continue
         tool = registry.load(name)
-        if _loading(spec, tool) == "disabled":
-            assert spec.profile is not None
-            why = f"disabled by the profile {spec.profile.name} [{spec.profile.where}]"
-            withheld[name] = RuleRef("disabled", spec.profile.where, why)
-            continue
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
         missing = (
             _no_plan(name, has_plan or client)
@@ -130,10 +131,25 @@ def _our_tools(
         if missing:
             withheld[name] = RuleRef("none", "", missing)
         elif rule is None:
-            tools[name] = _fitted(tool, spec) if client else tool
+            tools[name] = _fitted(tool, spec, client=client)
         else:
             why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
             withheld[name] = RuleRef(rule.source, rule.where, why)
+    return Offer(tools, withheld)
+
+
+def loaded_tools(spec: RunSpec, ours: Offer, *, client: bool = False, theirs: Sequence[Tool] = ()) -> Offer:
+    """Of those tools, what the profile of the spec leaves, and those of the harness that go with them. theirs: what
+    the client offers."""
+    withheld = dict(ours.withheld)
+    tools: dict[str, Tool] = {}
+    for name, tool in ours.tools.items():
+        if _loading(spec, tool) == "disabled":
+            assert spec.profile is not None
+            why = f"disabled by the profile {spec.profile.name} [{spec.profile.where}]"
+            withheld[name] = RuleRef("disabled", spec.profile.where, why)
+        else:
+            tools[name] = tool
     if client and has_background(tools, spec) and not {CONTROL_TOOL} & {*tools, *spec.disabled}:
         tools[CONTROL_TOOL] = registry.load(CONTROL_TOOL)
     if OUTPUT_TOOL not in tools and any(map(_may_be_long, tools.values())):
@@ -143,7 +159,7 @@ def _our_tools(
         from remit.tools.harness.structured_output import StructuredOutput
 
         tools["structured_output"] = StructuredOutput(spec.expect.schema)
-    return Offer(tools, withheld, _lazy(spec, tools))
+    return Offer({**tools, **{tool.name: tool for tool in theirs}}, withheld, _lazy(spec, tools))
 
 
 def _lazy(spec: RunSpec, tools: Mapping[str, Tool]) -> dict[str, str]:
@@ -226,13 +242,14 @@ def _no_background(name: str, spec: RunSpec, client: bool) -> str:
     return ""
 
 
-def _fitted(tool: Tool, spec: RunSpec) -> Tool:
-    """The tool as it is where there is a background."""
+def _fitted(tool: Tool, spec: RunSpec, *, client: bool) -> Tool:
+    """The tool as this run has it. client: whether there is a background."""
     if tool.name == "task":
         from remit.tools.agents.task import Task
 
-        return Task(spec.task_execution)
-    if tool.name == "shell":
+        profiles = {name: each.description for name, each in spec.profiles.items()}
+        return Task(spec.task_execution if client else "sync", profiles, spec.own_profile)
+    if tool.name == "shell" and client:
         from remit.tools.execution.shell import Shell
 
         return Shell(spec.shell_execution, spec.shell_async_threshold_seconds)

@@ -20,16 +20,19 @@ from remit.base.spec import RunSpec
 from remit.engine.budget import spent_error
 from remit.engine.context import CallContext
 from remit.engine.execution import Hands
+from remit.engine.models import Model
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
 from remit.engine.run import Run
 from remit.engine.state import State
 from remit.providers.difference import first_difference
 from remit.providers.recording import RecordedCall, RecordedEnd, RecordedRun, given
-from remit.providers.replay import NAME, Tape
+from remit.providers.replay import HINT as ASKED_HINT
+from remit.providers.replay import NAME, PlayedModel, Tape
 from remit.tools.contract import Tool
 from remit.wiring.course import Course
-from remit.wiring.standin import CHECK, OUTSIDE, OWN_KINDS, StandIn
+from remit.wiring.offer import Offer
+from remit.wiring.standin import AGENTS, CHECK, OUTSIDE, OWN_KINDS, SendsAgain, StandIn
 
 HINT = "record the run again if the change is meant"
 
@@ -38,42 +41,54 @@ class Playback(Course):
     """Strict: the first request, decision or outcome that is not the recorded one ends the run.
 
     live: the tools run, and what comes of them is compared; else stand-ins give what was recorded. redact:
-    has to know the secrets that the recording one knew, where tools may bring them again."""
+    has to know the secrets that the recording one knew, where tools may bring them again. offered: of these tools,
+    those of a recorded run."""
 
-    def __init__(self, run: RecordedRun, spec: RunSpec, *, live: bool, redact: Redactor) -> None:
-        self.followers = (self._heard,)
-        self.tape = Tape(run, redact, self.over)
+    def __init__(
+        self,
+        run: RecordedRun,
+        spec: RunSpec,
+        *,
+        live: bool,
+        redact: Redactor,
+        offered: Callable[[RecordedRun, Offer], Offer] = lambda run, offer: offer,
+    ) -> None:
+        self.live = live
+        self.offered = offered
         self._run = run
         self._spec = spec
-        self._live = live
         self._redact = redact
-        self._turn = 0
-        self._open: dict[str, tuple[str, str]] = {}
-        self._checks = 0
-        self._judged: set[str] = set()
-        self._settled: set[str] = set()
         self._uses: Counter[str] = Counter()
-        self._judging: RecordedCall | None = None
+        self._difference: RemitError | None = None
         self._stop: Callable[[RemitError], None] | None = None
-        self._charge: Callable[[], None] | None = None
         self._state: State | None = None
         self._init: Init | None = None
+        self._main = Track(run, self, "")
+        self._agents: dict[str, Track] = {}
+        self.judging: RecordedCall | None = None
+        """The recorded call whose like is judged."""
+        self.followers = self._main.followers
+        self.tape = self._main.tape
 
     # -- the course ----------------------------------------------------------------------------
 
     def tool(self, tool: Tool) -> Tool:
-        return StandIn(tool, self, live=self._live and tool.name not in OUTSIDE)
+        return self._main.tool(tool)
 
     def hands(self, hands: Hands) -> Hands:
-        return hands if self._live else _OwnHands(hands)
+        return self._main.hands(hands)
 
     def outputs(self, outputs: Outputs) -> Outputs:
-        """What stand-ins give is what the model was shown, of which nothing more can be kept."""
-        return outputs if self._live else _RecordedOutputs(self._run)
+        return self._main.outputs(outputs)
+
+    def agent(self, task_id: str) -> Course:
+        if task_id not in self._agents:
+            self._agents[task_id] = Track(self._run.agent(task_id), self, task_id)
+        return self._agents[task_id]
 
     def altered(self, altered: Callable[[], list[str]]) -> Callable[[], list[str]]:
         """A check that did it is not run again without live tools, so that what it did is told as it was."""
-        return altered if self._live else self._recorded_altered
+        return altered if self.live else self._recorded_altered
 
     def timed(self, spec: RunSpec) -> RunSpec:
         """Without a deadline: how long the recorded run took says nothing about this one."""
@@ -85,8 +100,8 @@ class Playback(Course):
         return init
 
     def attach(self, run: Run, recorder: Recorder) -> None:
-        self._stop, self._charge = run.stop, recorder.charge_network_request
-        self._state = recorder.state
+        self._stop, self._state = run.stop, recorder.state
+        self._main.attach(run, recorder)
 
     def verified(self, error: RemitError | None) -> RemitError | None:
         """The end as it is, if it is the recorded one."""
@@ -96,12 +111,12 @@ class Playback(Course):
         end = self._run.end
         if end is None:
             return self._unplayed() or self.over("")
-        difference = first_difference(self._plain(_end(end)), self._plain(_end(self._ended(error))))
+        difference = first_difference(self.plain(_end(end)), self.plain(_end(self._ended(error))))
         if not difference:
             return self._unplayed() or error
         if error is None and self._was_stopped():
             return self._unplayed() or self.over("")
-        return self._unplayed() or self._fault(f"the run did not end as the recorded one\n{difference}")
+        return self._unplayed() or self.fault(f"the run did not end as the recorded one\n{difference}")
 
     def _ended(self, error: RemitError | None) -> RecordedEnd:
         """The end of this run, as one that is recorded says it."""
@@ -111,25 +126,7 @@ class Playback(Course):
         unmet = tuple(result.unmet)
         return RecordedEnd(result.verdict, result.exit_code, gave, result.error_kind, tuple(result.errors), unmet)
 
-    # -- what stand-ins ask --------------------------------------------------------------------
-
-    def take(self, tool: str, arguments: str) -> RecordedCall | None:
-        """What was recorded of the next call of this turn with this tool and these arguments."""
-        if tool == CHECK:
-            self._checks += 1
-            key = f"t{self._turn}.check{self._checks}"
-        else:
-            wanted = (tool, arguments)
-            key = next((key for key, call in self._open.items() if call == wanted), "")
-            self._open.pop(key, None)
-        self._judging = self._run.calls.get(key)
-        return self._judging
-
-    def charge(self, network_requests: int) -> None:
-        """Count the requests that the recorded call made. Raises BudgetSpent."""
-        assert self._charge is not None
-        for _ in range(network_requests):
-            self._charge()
+    # -- what tracks ask -----------------------------------------------------------------------
 
     def spent(self) -> RemitError:
         """The limit that ended a recorded call."""
@@ -152,14 +149,132 @@ class Playback(Course):
             return spent_error("seconds", self._spec.limits.seconds or 0.0)
         if self._was_stopped():
             return self._stopped("; ".join(end.errors) or end.verdict)
-        return self._fault(what or "the recorded run did not go on here")
+        return self.fault(what or "the recorded run did not go on here")
 
     def take_use(self, entry: str, limit: int) -> bool:
         """Count a use of an approval, in this run alone. Earlier runs may have left the recorded one none."""
-        was_refused = self._judging is not None and not self._judging.allowed
+        was_refused = self.judging is not None and not self.judging.allowed
         free = self._uses[entry] < limit and not was_refused
         self._uses[entry] += free
         return free
+
+    def plain(self, value: Any) -> Any:
+        return self._redact.data(msgspec.to_builtins(value))
+
+    def tape_of(self, run: RecordedRun) -> Tape:
+        return Tape(run, self._redact, self.over, lambda what, line: self.fault(what, line, ASKED_HINT))
+
+    def fault(self, what: str, line: int = 0, hint: str = HINT) -> RemitError:
+        """The first difference; what comes of it differs too, and tells nothing."""
+        where = f"{self._run.path}:{line}" if line else self._run.path
+        self._difference = self._difference or ProviderFault(what, where=where, kind="replay", hint=hint)
+        return self._difference
+
+    # -- ends ----------------------------------------------------------------------------------
+
+    def _unplayed(self) -> RemitError | None:
+        """A run that ends before its recording does is not the recorded one."""
+        for name in self._run.agents:
+            self.agent(name)
+        tracks = [self._main, *self._agents.values()]
+        asked = sum(track.tape.left for track in tracks)
+        if asked:
+            return self.fault(f"the run ended with {asked} recorded answer(s) not asked for")
+        left = [key for track in tracks for key in track.unsettled()]
+        return self.fault(f"the run ended without the recorded call(s) {', '.join(left)}") if left else None
+
+    def _was_stopped(self) -> bool:
+        """Whether the recorded run ended by what has nothing to do with what it did."""
+        end = self._run.end
+        by_time = end is not None and (end.verdict, end.kind) == (Verdict.BUDGET, "seconds")
+        return by_time or (
+            end is not None and end.verdict in {Verdict.STOPPED, Verdict.ENVIRONMENT, Verdict.BUG, Verdict.PREFLIGHT}
+        )
+
+    def _stopped(self, why: str) -> RemitError:
+        return self.fault(f"the recorded run was stopped here: {why}", hint="up to here all is as it was recorded")
+
+    def _recorded_altered(self) -> list[str]:
+        unmet = self._run.end.unmet if self._run.end is not None else ()
+        return [told for told in unmet if told.startswith("artifact ") and not told.endswith(" was not written")]
+
+
+class Track(Course):
+    """What one agent did, the main one or one that works for it, held against what it does now."""
+
+    def __init__(self, run: RecordedRun, whole: Playback, name: str) -> None:
+        self.followers = (self._heard,)
+        self.tape = whole.tape_of(run)
+        self._run = run
+        self._whole = whole
+        self._name = name
+        self._turn = 0
+        self._open: dict[str, tuple[str, str]] = {}
+        self._checks = 0
+        self._judged: set[str] = set()
+        self._settled: set[str] = set()
+        self._charge: Callable[[], None] | None = None
+
+    # -- the course ----------------------------------------------------------------------------
+
+    def tool(self, tool: Tool) -> Tool:
+        if tool.name == AGENTS and self._run.holds_agents:
+            return SendsAgain(tool, self)
+        return StandIn(tool, self, live=self._whole.live and tool.name not in OUTSIDE)
+
+    def offer(self, offer: Offer) -> Offer:
+        found = self._whole.offered(self._run, offer)
+        return msgspec.structs.replace(found, tools={name: self.tool(tool) for name, tool in found.tools.items()})
+
+    def models(self, models: Sequence[Model]) -> Sequence[Model]:
+        return [
+            msgspec.structs.replace(model, provider=PlayedModel(self.tape, model.provider.name, model.provider.model))
+            for model in models
+        ]
+
+    def hands(self, hands: Hands) -> Hands:
+        return hands if self._whole.live else _OwnHands(hands)
+
+    def outputs(self, outputs: Outputs) -> Outputs:
+        """What stand-ins give is what the model was shown, of which nothing more can be kept."""
+        return outputs if self._whole.live else _RecordedOutputs(self._run)
+
+    def timed(self, spec: RunSpec) -> RunSpec:
+        return self._whole.timed(spec)
+
+    def attach(self, run: Run, recorder: Recorder) -> None:
+        self._charge = recorder.charge_network_request
+
+    # -- what stand-ins ask --------------------------------------------------------------------
+
+    def take(self, tool: str, arguments: str) -> RecordedCall | None:
+        """What was recorded of the next call of this turn with this tool and these arguments."""
+        if tool == CHECK:
+            self._checks += 1
+            key = f"t{self._turn}.check{self._checks}"
+        else:
+            wanted = (tool, arguments)
+            key = next((key for key, call in self._open.items() if call == wanted), "")
+            self._open.pop(key, None)
+        self._whole.judging = self._run.calls.get(key)
+        return self._whole.judging
+
+    def charge(self, network_requests: int) -> None:
+        """Count the requests that the recorded call made. Raises BudgetSpent."""
+        assert self._charge is not None
+        for _ in range(network_requests):
+            self._charge()
+
+    def spent(self) -> RemitError:
+        return self._whole.spent()
+
+    async def halt(self) -> None:
+        await self._whole.halt()
+
+    def unsettled(self) -> list[str]:
+        """The recorded calls that had an end, and have none yet."""
+        ends = [key for key, call in self._run.calls.items() if call.outcome is not None and key not in self._settled]
+        return [self._named(key) for key in ends]
 
     # -- comparing -----------------------------------------------------------------------------
 
@@ -187,7 +302,8 @@ class Playback(Course):
     def _hold_outcome(self, record: CallSettled) -> None:
         call = self._call(record.key, record.tool)
         if call.outcome is None:
-            raise self.over(f"{record.key} {record.tool} has an outcome, and had none when the run was recorded")
+            named = self._named(record.key)
+            raise self._whole.over(f"{named} {record.tool} has an outcome, and had none when the run was recorded")
         judged = record.key in self._judged
         if judged != (call.decision is not None):
             shown = {"judged": not judged}, {"judged": judged}
@@ -201,44 +317,17 @@ class Playback(Course):
         if call is not None:
             return call
         if self._run.end is None and not self.tape.left:
-            raise self.over("")
-        raise self._fault(f"the recording does not hold the call {key} ({tool})")
+            raise self._whole.over("")
+        raise self._whole.fault(f"the recording does not hold the call {self._named(key)} ({tool})")
 
     def _compare(self, call: RecordedCall, then: Any, now: Any, words: str) -> None:
-        difference = first_difference(self._plain(then), self._plain(now))
+        difference = first_difference(self._whole.plain(then), self._whole.plain(now))
         if difference:
-            raise self._fault(f"the call {call.key} ({call.tool}) {words}\n{difference}", self._run.lines[call.key])
+            what = f"the call {self._named(call.key)} ({call.tool}) {words}\n{difference}"
+            raise self._whole.fault(what, self._run.lines[call.key])
 
-    def _plain(self, value: Any) -> Any:
-        return self._redact.data(msgspec.to_builtins(value))
-
-    # -- ends ----------------------------------------------------------------------------------
-
-    def _unplayed(self) -> RemitError | None:
-        """A run that ends before its recording does is not the recorded one."""
-        if self.tape.left:
-            return self._fault(f"the run ended with {self.tape.left} recorded answer(s) not asked for")
-        left = [key for key, call in self._run.calls.items() if call.outcome is not None and key not in self._settled]
-        return self._fault(f"the run ended without the recorded call(s) {', '.join(left)}") if left else None
-
-    def _was_stopped(self) -> bool:
-        """Whether the recorded run ended by what has nothing to do with what it did."""
-        end = self._run.end
-        by_time = end is not None and (end.verdict, end.kind) == (Verdict.BUDGET, "seconds")
-        return by_time or (
-            end is not None and end.verdict in {Verdict.STOPPED, Verdict.ENVIRONMENT, Verdict.BUG, Verdict.PREFLIGHT}
-        )
-
-    def _stopped(self, why: str) -> RemitError:
-        return self._fault(f"the recorded run was stopped here: {why}", hint="up to here all is as it was recorded")
-
-    def _fault(self, what: str, line: int = 0, hint: str = HINT) -> RemitError:
-        where = f"{self._run.path}:{line}" if line else self._run.path
-        return ProviderFault(what, where=where, kind="replay", hint=hint)
-
-    def _recorded_altered(self) -> list[str]:
-        unmet = self._run.end.unmet if self._run.end is not None else ()
-        return [told for told in unmet if told.startswith("artifact ") and not told.endswith(" was not written")]
+    def _named(self, key: str) -> str:
+        return f"{self._name}.{key}" if self._name else key
 
 
 class _OwnHands:

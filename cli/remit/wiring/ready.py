@@ -58,15 +58,16 @@ from remit.wiring.confine import SHELL, Confined, confine, granted_hosts
 from remit.wiring.course import Course
 from remit.wiring.grants import Hands, RunWorld
 from remit.wiring.hooks import add_hooks, hold_hooks
-from remit.wiring.models import batch_bytes, effort_notices, open_evaluators, open_models
+from remit.wiring.models import batch_bytes, effort_notices, open_agents, open_evaluators, open_models
 from remit.wiring.offer import (
     OUTPUT_TOOL,
     Offer,
+    eligible_tools,
     has_background,
     known_effects,
     load_approvals,
     load_rules,
-    offer_tools,
+    loaded_tools,
     standing,
 )
 from remit.wiring.ports import Listeners, Ports, SystemClock
@@ -119,6 +120,9 @@ class Fresh(msgspec.Struct, frozen=True):
 
 
 FRESH = Fresh()
+
+AGENTS = "task"
+"""The tool that sends agents."""
 
 
 def start(
@@ -283,7 +287,8 @@ def _ended(records: Sequence[Record]) -> PromptEnded | None:
 class Parts(msgspec.Struct, frozen=True):
     """policy: the rules in the mode that the run begins in. models: never empty; the first is asked first. guard:
     knows the keys of all of them. root: the workspace, None where no call gets to see one. leavings: what a later run
-    would have to remove."""
+    would have to remove. eligible: the tools for an agent with such a spec, but for what profiles say. agents_models:
+    by id, those of profiles."""
 
     policy: RuleSet
     approvals: Answers | None
@@ -295,14 +300,19 @@ class Parts(msgspec.Struct, frozen=True):
     course: Course
     leavings: Leavings
     confined: Confined = Confined(None, {"sandbox": "unused: this run starts no commands"})
-    unrecorded: list[Model] = []
-    """Those that agents ask, whose answers are no part of a recording."""
+    eligible: Callable[[RunSpec], Offer] = lambda spec: Offer({}, {})
+    agents_models: Mapping[str, Model] = {}
     evaluators: list[Model] = []
     """Those that judge the goal of the run; none: the first of its own, as where its answers are recorded or played."""
 
     @property
     def provider(self) -> Provider:
         return self.models[0].provider
+
+    def providers(self, evaluators: Sequence[Model]) -> list[Provider]:
+        """Of all models that may be asked, each once."""
+        asked = (*self.models, *evaluators, *self.agents_models.values())
+        return list(dict.fromkeys(model.provider for model in asked))
 
 
 def _preflight(
@@ -325,29 +335,43 @@ def _preflight(
     # A client changes the mode, and tools that come and go would cost the provider's cache.
     offered_by = in_mode(policy, DEFAULT, known_effects(ports.tools)) if ports.client else policy
     has_plan = has_plan or (mode or spec.mode) == PLAN
-    offer = offer_tools(
-        spec,
-        offered_by,
-        approvals,
-        client=ports.client,
-        has_plan=has_plan,
-        tools=ports.tools,
-        person=ports.person is not None,
-    )
+    person = ports.person is not None
+
+    def eligible(whose: RunSpec) -> Offer:
+        return eligible_tools(whose, offered_by, approvals, client=ports.client, has_plan=has_plan, person=person)
+
+    ours = eligible(spec)
+    offer = loaded_tools(spec, ours, client=ports.client, theirs=ports.tools)
     root = Root(spec.workspace)
     evaluators = [] if record is not None else open_evaluators(spec, models, settings.config_dir, ports.environ, guard)
-    course, unrecorded = Course(), models
+    agents = AGENTS in offer.tools
+    agents_models = open_agents(spec, models, settings.config_dir, ports.environ, guard) if agents else {}
+    course = Course()
     if record is not None:
         from remit.wiring.recorded import recorded
 
         standing_at = standing(settings, ports.environ, run_files)
-        models, course = recorded(models, record, ports.environ, guard, spec, *standing_at)
+        recording = recorded(models, agents_models, record, ports.environ, guard, spec, *standing_at)
+        models, agents_models, course = recording
     world = RunWorld(root, spec.fetch_allowed_ports)
     sweep_leavings(settings.state_dir)
     leavings = Leavings(settings.state_dir)
-    confined = confine(spec, settings, policy, offer, leavings)
+    # An agent may have tools that the profile of the main one leaves out.
+    confined = confine(spec, settings, policy, ours if agents else offer, leavings)
     return Parts(
-        policy, approvals, offer, models, guard, world, root, course, leavings, confined, unrecorded, evaluators
+        policy=policy,
+        approvals=approvals,
+        offer=offer,
+        models=models,
+        guard=guard,
+        world=world,
+        root=root,
+        course=course,
+        leavings=leavings,
+        confined=confined,
+        eligible=eligible,
+        agents_models=agents_models,
+        evaluators=evaluators,
     )
 
 
@@ -438,10 +462,9 @@ def _ready(
     told += [Notice(kind="rules", text=text) for text in unreached_notices(parts.policy)]
     told += [Notice(kind="effort", text=text) for text in effort_notices(spec, parts.models)]
     evaluators = parts.evaluators or parts.models[:1]
-    providers = list(dict.fromkeys(model.provider for model in (*parts.models, *evaluators)))
     run = Run(
         course.timed(spec),
-        providers,
+        parts.providers(evaluators),
         tools,
         dispatch,
         window,
@@ -455,7 +478,7 @@ def _ready(
     judge = Evaluator(spec.goal, evaluators, recorder) if spec.goal is not None else None
     if judge is not None:
         run.goal = judge.goes_on
-    if "task" in parts.offer.tools or (ports.client and has_background(parts.offer.tools, spec)) or state.jobs:
+    if AGENTS in parts.offer.tools or (ports.client and has_background(parts.offer.tools, spec)) or state.jobs:
         from remit.wiring.agents import Basis, Delegation
 
         basis = Basis(
@@ -463,8 +486,11 @@ def _ready(
             directory=directory,
             gate=gate,
             offer=parts.offer,
-            models=parts.unrecorded or parts.models,
-            hosts=hosts,
+            eligible=parts.eligible,
+            asker=asker,
+            models=parts.agents_models,
+            course=course,
+            hosts=granted_hosts(spec, parts.policy, parts.eligible(spec)).get(SHELL, ()),
             hands=hands,
             outputs=hands.outputs,
             recorder=recorder,
@@ -475,7 +501,6 @@ def _ready(
             ports=ports,
             guard=parts.guard,
             session_id=session_id,
-            room=room,
         )
         jobs = Delegation(basis).jobs
         if judge is not None:

@@ -22,13 +22,14 @@ from remit.engine.state import SEARCH
 from remit.policy.answers import Answers, load_answers
 from remit.policy.decide import RuleSet
 from remit.policy.load import load_policy
+from remit.policy.modes import PLAN
 from remit.providers.recording import RecordedRun, read_recording
 from remit.providers.replay import NAME, PlayedModel, Tape
 from remit.store.leavings import Leavings
 from remit.store.rundir import own_files
 from remit.tools import registry
 from remit.wiring.grants import RunWorld
-from remit.wiring.offer import OUTPUT_TOOL, Offer, offer_tools, standing
+from remit.wiring.offer import OUTPUT_TOOL, Offer, eligible_tools, loaded_tools, standing
 from remit.wiring.playback import Playback
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import Parts, ReadyRun, begin
@@ -53,11 +54,12 @@ def replay(
     spec = _spec(run, workspace)
     known = [run.header.home, *run.header.own, *words(spec)] if live else ()
     redact = Redactor(secrets_of(ports.environ, known=known) if live else ())
-    playback = Playback(run, spec, live=live, redact=redact)
+    playback = Playback(run, spec, live=live, redact=redact, offered=_offered)
     root = Root(spec.workspace) if live else None
     run_files = own_files(out) if out else ()
     places = standing(settings, ports.environ, run_files) if live else ("", ())
-    policy, approvals, offer = _rules(run, spec, playback, places[1])
+    policy, approvals, eligible = _rules(run, spec, playback, places[1])
+    offer = _offered(run, loaded_tools(spec, eligible(spec)))
     parts = Parts(
         policy=policy,
         approvals=approvals,
@@ -68,6 +70,8 @@ def replay(
         root=root,
         course=playback,
         leavings=Leavings(settings.state_dir),
+        eligible=eligible,
+        agents_models=_agents_models(run, spec, playback.tape),
     )
     return begin(spec, settings, out, parts, listeners, ports, model=f"{NAME}/{path}")
 
@@ -97,9 +101,9 @@ def _unfit(run: RecordedRun, what: str) -> UsageFault:
 
 def _rules(
     run: RecordedRun, spec: RunSpec, playback: Playback, present: Sequence[str]
-) -> tuple[RuleSet, Answers | None, Offer]:
-    """Rules, approvals and tools of the recorded run. present: what belongs to remit here, which live tools
-    must not touch either."""
+) -> tuple[RuleSet, Answers | None, Callable[[RunSpec], Offer]]:
+    """Rules and approvals of the recorded run, and its tools, as Parts has them. present: what belongs to remit here,
+    which live tools must not touch either."""
     effects = registry.tool_effects()
     then = [_moved(each, str((run.header.spec or {}).get("workspace", "")), spec.workspace) for each in run.header.own]
     try:
@@ -108,7 +112,8 @@ def _rules(
         if spec.approvals is not None:
             now = _at(run.header.started)
             approvals = load_answers(spec.approvals, frozenset(effects), now=now, uses=_Uses(playback))
-        return policy, approvals, _offered(run, offer_tools(spec, policy, approvals))
+        has_plan = spec.mode == PLAN
+        return policy, approvals, lambda whose: eligible_tools(whose, policy, approvals, has_plan=has_plan)
     except Faults as problem:
         raise _unfit(run, str(problem.faults[0])) from None
 
@@ -172,6 +177,16 @@ def _models(run: RecordedRun, spec: RunSpec, tape: Tape) -> list[Model]:
         Model(PlayedModel(tape, known.provider, known.model), spec.models[name], known.price, known.metered)
         for name, known in zip(names, run.header.models, strict=True)
     ]
+
+
+def _agents_models(run: RecordedRun, spec: RunSpec, tape: Tape) -> dict[str, Model]:
+    """Those that the profiles of agents name, by id."""
+    wanted = {profile.model for profile in spec.profiles.values() if profile.model}
+    known = {name: facts for name, facts in run.header.agents_models.items() if name in wanted & spec.models.keys()}
+    return {
+        name: Model(PlayedModel(tape, each.provider, each.model), spec.models[name], each.price, each.metered)
+        for name, each in known.items()
+    }
 
 
 class NoWorld:

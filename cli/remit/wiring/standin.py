@@ -23,9 +23,10 @@ OUTPUT = "structured_output"
 OWN_KINDS = frozenset({"artifact", "state"})
 """Resources that lie in the run itself: tools that touch only these really run."""
 
-OUTSIDE = frozenset({"propose_memory", "task", "task_control"})
+AGENTS = "task"
+OUTSIDE = frozenset({"propose_memory", AGENTS, "task_control"})
 """Tools whose state is the user's, of all runs, and those that have models asked: they never run when a recording is
-played."""
+played, unless it holds what those models said."""
 
 READERS = frozenset({"tool_output"})
 """Tools that read what only tools which really ran have left."""
@@ -57,7 +58,7 @@ class StandIn(Tool):
     that cannot be made again, because a secret in them was redacted."""
 
     def __init__(self, tool: Tool, recorded: Recorded, *, live: bool = False) -> None:
-        self._tool = tool
+        self._tool = self.stands_for = tool
         self._recorded = recorded
         self._live = live
         for fact in ("name", "toolset", "effects", "bounds", "repeatable", "bounds_repeats", "harness", "retained"):
@@ -140,6 +141,22 @@ class StandIn(Tool):
         """Whether it leaves something in the run that has to be there again."""
         kinds = {each.kind for each in call.resources}
         return bool(kinds) and kinds <= OWN_KINDS and self.name not in OUTSIDE | READERS
+
+
+class SendsAgain(StandIn):
+    """Sends the agents of a recording that holds what they did."""
+
+    def __init__(self, tool: Tool, recorded: Recorded) -> None:
+        super().__init__(tool, recorded, live=True)
+
+    def parse(self, arguments: str) -> Any:
+        call = self._recorded.take(self.name, arguments)
+        return Played(self.stands_for.parse(arguments), call, really=True)
+
+
+def stood_for(tool: Tool | None) -> Tool | None:
+    """The tool itself, where another stands in for it."""
+    return tool.stands_for if isinstance(tool, StandIn) else tool
 
 
 def _failed(code: ErrorCode, message: str) -> Exception:

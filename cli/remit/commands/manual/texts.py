@@ -146,6 +146,9 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "Without `--live-tools` no tool touches anything outside of the new run's directory. Artifacts are written "
             "there again, and their digests compared. With it, all tools and checks run, in the workspace of the "
             "recorded run or that of `-C`, under the recorded rules; only memory proposals are never made again.",
+            "Agents do again what they did, each held against its own part. Where several worked side "
+            "by side when a refusal or a limit ended the run, another order may be told. Of a recording "
+            "by a version that left them out, their results are taken as they were.",
             "The values of variables with the name of a secret and what looks like a key are not recorded: "
             "`[redacted]` stands in their place, and anything may stand there when the run is played. Values of less "
             "than 8 characters are recorded, and so are places that exist and words of the recording itself, such as "
@@ -337,10 +340,21 @@ FILES: tuple[tuple[str, str], ...] = (
         "background that are given more than `async_threshold_seconds`, 120 unless set, and `async` all; a run that "
         "has no background waits with `auto`, and with `async` does not offer the shell), `[agent] task_execution` "
         "(the same for agents, where with `auto` the model says) and `task_max_concurrent` (how many agents work at "
-        "the same time, 8 unless set; the others wait), `[code] cache` (false keeps "
+        "the same time, 8 unless set; the others wait), `[agent] subagent_model` and `subagent_thinking` (whom agents "
+        "ask and how much that thinks, where their profile does not say it), `[agent] system_prompt_profile` (of runs "
+        "that name none), `[code] cache` (false keeps "
         "nothing of the source files that were read), `[[hook]]` (see remit-hooks(5)) and "
         '`[prices."PROVIDER/NAME"]` with `input` and `output` in US '
         "dollars per million tokens.",
+    ),
+    (
+        "~/.config/remit/system-prompts/NAME.md",
+        "Profiles, for `--system-prompt-profile` and for agents. Between two lines `---` stand as YAML `description`, "
+        "`layout` (`overlay`, the default, adds the text below to the system prompt; `custom` puts it in its place, "
+        "with lines such as `{{default}}` for parts of remit's own: identity, tools, conventions, style, completion, "
+        "context, plan), `tools` (`default`, `groups` and `overrides`, each `eager`, `lazy` or `disabled`), and of "
+        "agents with this profile `subagent_model` (`PROVIDER/NAME`, `fast`, `best`, or `chat` for that of the run) "
+        "and `subagent_thinking` (as `--effort`).",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
     ("~/.config/remit/auth.toml", "Keys, readable by their owner only, see remit-auth(1)."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,10 +14,14 @@ from remit.base.limits import Bounds
 from remit.base.messages import ToolSpec
 from remit.base.ports import Order, ToolContext, World
 from remit.base.resources import Effect, Resource
+from remit.base.spec import BUILTIN
+from remit.base.text import head
 from remit.tools.contract import Tool
 
 MAX_DESCRIPTION = 200
-BUILTIN = "builtin"
+MAX_PROFILES = 20
+MAX_PURPOSE = 100
+"""Of the user's profiles: how many are told with the tool, and bytes of what each is for."""
 
 Execution = Literal["sync", "auto", "async"]
 
@@ -46,7 +50,7 @@ class TaskParams(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Literal["", "plan", "build"],
         msgspec.Meta(description="plan: it only reads. Default: yours."),
     ] = ""
-    profile: Annotated[str, msgspec.Meta(description="System prompt profile, or builtin.")] = ""
+    profile: Annotated[str, msgspec.Meta(description="System prompt profile; builtin: none. Default: yours.")] = ""
     output_schema: Annotated[
         dict[str, Any] | None,
         msgspec.Meta(description="JSON Schema of a result that is JSON."),
@@ -68,30 +72,50 @@ class Task(Tool):
     toolset = "agents"
     notes = """\
 Agents have the rules of the one they work for, or narrower ones; what they spend, turns included, counts against the
-limits of the run. At most `[agent] task_max_concurrent` of them (8) work at the same time, the others wait. An agent
-sends no others. Its journal is `tasks/TASK-ID/journal.jsonl` in the run directory. Two corrections are tried where a
-result does not fit `output_schema`. A task of a run that died is interrupted, and goes on by its task_id."""
+limits of the run. Their profiles are `system-prompts/NAME.md` in the configuration directory, whose `subagent_model`
+and `subagent_thinking` say what model such an agent asks and how much it thinks; else `[agent]` of the settings says
+it, else it is as in the run. A profile has its say in how the tools of its own agent are loaded; none has more than the
+rules and ticks of the run allow. At most `[agent] task_max_concurrent` of them (8) work at the same time, the others
+wait. An agent sends no others. Its journal is `tasks/TASK-ID/journal.jsonl` in the run directory. Two corrections are
+tried where a result does not fit `output_schema`. A task of a run that died is interrupted, and goes on by its
+task_id."""
     effects = frozenset({Effect.AGENT})
     # The limits of the run end it, never the gate.
     bounds = Bounds(seconds=7 * 86_400.0)
     hands = frozenset({"agents"})
     Params = TaskParams
 
-    def __init__(self, execution: Execution = "sync") -> None:
-        """execution: whether it is waited for."""
+    def __init__(
+        self, execution: Execution = "sync", profiles: Mapping[str, str] = {}, own_profile: str = BUILTIN
+    ) -> None:
+        """execution: whether it is waited for. profiles: what there are, and what each is for. own_profile: of the
+        agent that has the tool."""
+        self._profiles = profiles
+        self._own_profile = own_profile
+        self.profile_of: Callable[[str], str] = lambda task_id: own_profile
+        """The profile of a task that is there already."""
         self._told = {"sync": _WAITED, "auto": _CHOICE, "async": _RECEIPT}[execution]
         if execution == "auto":
             self.Params = BackgroundTaskParams  # type: ignore[misc]
 
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, f"{inspect.cleandoc(type(self).__doc__ or '')}{self._told}", self.schema())
+        told = f"{inspect.cleandoc(type(self).__doc__ or '')}{self._told}{self._told_profiles()}"
+        return ToolSpec(self.name, told, self.schema())
+
+    def _told_profiles(self) -> str:
+        """The profiles of the user, if there are any."""
+        names = sorted(self._profiles.keys() - {BUILTIN})
+        shown = [_profile(name, self._profiles[name]) for name in names[:MAX_PROFILES]]
+        more = [f"and {len(names) - MAX_PROFILES} more"] if len(names) > MAX_PROFILES else []
+        return f" Profiles: {'; '.join([*shown, *more])}." if names else ""
 
     def resources(self, params: TaskParams, world: World) -> Sequence[Resource]:
         if not params.description.strip():
             raise Failure(
                 ErrorCode.INVALID_ARGUMENTS, "description: it is blank; say in a few words what is to be done"
             )
-        return [Resource("agent", params.profile or BUILTIN, Effect.AGENT)]
+        known = self.profile_of(params.task_id) if params.task_id else self._own_profile
+        return [Resource("agent", params.profile or known, Effect.AGENT)]
 
     async def run(self, params: TaskParams, ctx: ToolContext) -> Outcome:
         order = Order(
@@ -104,3 +128,8 @@ result does not fit `output_schema`. A task of a run that died is interrupted, a
             background=isinstance(params, BackgroundTaskParams) and params.background,
         )
         return await ctx.agents.delegate(order)
+
+
+def _profile(name: str, description: str) -> str:
+    purpose = " ".join(description.split())
+    return f"{name} ({head(purpose, MAX_PURPOSE)})" if purpose else name
