@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
@@ -23,9 +23,10 @@ from remit.base.ports import Ground
 from remit.code.facts import Facts
 from remit.code.grammars import version
 from remit.code.languages import HEAD_BYTES, Language, by_content, by_name, find_name, language_by_head, language_of
-from remit.code.pool import Check, Job, Pool
+from remit.code.pool import Answer, Check, Job, Pool
 from remit.code.roots import MAX_GO_MOD_BYTES, MAX_ROOTS, go_module
 from remit.code.tree import (
+    HELD_BYTES,
     MAX_ENTRIES,
     MAX_FILE_BYTES,
     MAX_FILES,
@@ -87,10 +88,11 @@ def read_tree(
     check: Check,
     bounds: TreeBounds = DEFAULT_BOUNDS,
     recalled: Recalled = NOTHING_RECALLED,
+    keep: Callable[[Mapping[bytes, bytes]], None] | None = None,
 ) -> SourceTree:
-    """The files below a ground in languages that are read, and their facts, those of recalled content left out. It
-    blocks, and asks `check` now and then. Raises Failure(command_failed) when no worker starts, and what `check`
-    raises."""
+    """The files below a ground in languages that are read, and their facts, those of recalled content left out. keep:
+    keeps what was found out, in its own time; None: it is kept at once. It blocks, and asks `check` now and then.
+    Raises Failure(command_failed) when no worker starts, and what `check` raises."""
     deadline = time.monotonic() + bounds.seconds
     if likely := next((name for name in recalled.lively if _is_other(ground, name, recalled)), None):
         pool.prepare(_first_language(language_of(likely)))
@@ -105,7 +107,9 @@ def read_tree(
         reading.recall(seen)
         reading.read()
         pool.rest()
-        store.keep(reading.fresh)
+        store.keep(reading.fresh if keep is None else {})
+    if keep is not None and reading.fresh:
+        keep(reading.fresh)
     return reading.finish()
 
 
@@ -215,6 +219,8 @@ class _Reading:
         self._waiting: dict[bytes, list[_Seen]] = {}
         self._recalled = recalled
         self._expecting = False
+        self._opened: dict[bytes, Facts] = {}
+        self._weight = 0
         self.fresh: dict[bytes, bytes] = {}
 
     def recall(self, files: Sequence[_Seen]) -> None:
@@ -263,9 +269,18 @@ class _Reading:
                 self._crawl.tree.skipped.failed += len(files)
                 continue
             self._crawl.tree.parsed += len(files)
+            self._open(answer)
             self._read += [(file, answer.packed) for file in files]
             if answer.lasting:
                 self.fresh[answer.tag] = answer.packed
+
+    def _open(self, answer: Answer) -> None:
+        """Have facts at hand as they are, unless there are too many."""
+        self._weight += len(answer.packed)
+        if self._weight > HELD_BYTES:
+            self._opened.clear()
+        elif answer.facts is not None:
+            self._opened[answer.tag] = answer.facts
 
     def finish(self) -> SourceTree:
         tree = self._crawl.tree
@@ -277,7 +292,9 @@ class _Reading:
             assert file.language is not None
             path = file.name if above == _HERE else f"{above}/{file.name}"
             tests = _pattern(file.language.tests).search(path) is not None
-            tree.files.append(SourceFile(file.name, file.size, packed, tests, file.key))
+            source = SourceFile(file.name, file.size, packed, tests, file.key)
+            source.open(self._opened.get(file.key))
+            tree.files.append(source)
             digest.update(b"%b\0%b" % (os.fsencode(file.name), file.key))
         tree.mark = digest.digest()
         return tree

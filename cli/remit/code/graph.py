@@ -16,16 +16,13 @@ from remit.code.facts import SYMBOL_KINDS, Facts
 from remit.code.names import MANY, Meaning, Names
 from remit.code.rank import Weights, weigh
 from remit.code.resolve import Resolver
-from remit.code.tree import SourceTree
+from remit.code.tree import HELD_BYTES, SourceTree
 
 CALL, TYPE, INHERIT, USE = 1, 2, 4, 8
 _BITS = {"call": CALL, "type": TYPE, "inherit": INHERIT, "use": USE}
 
 _TEST_START = 0.05
 """Tests mention everything; what they begin with says little of what matters."""
-
-HELD_BYTES = 16 << 20
-"""Of facts as they are kept. Those of a larger tree are read twice, so that one file's at a time are in memory."""
 
 _CHECK_EVERY = 64
 
@@ -177,6 +174,7 @@ def _built(tree: SourceTree, prefix: str, check: Callable[[], None]) -> Graph:
     for index, file in enumerate(tree.files):
         facts = file.facts
         names.take(facts)
+        file.open(None)
         if holding:
             held.append(facts)
         if not index % _CHECK_EVERY:

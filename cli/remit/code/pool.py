@@ -54,11 +54,13 @@ class Job(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """packed: facts, b"" where no worker survived the file. lasting: whether they would be the same another time."""
+    """packed, facts: the same, b"" and None where no worker survived the file. lasting: whether they would be the same
+    another time."""
 
     tag: bytes
     packed: bytes
     lasting: bool = True
+    facts: Facts | None = None
 
 
 class Pool:
@@ -102,7 +104,7 @@ class Pool:
     def read_one(self, job: Job, check: Check) -> Facts | None:
         """The facts of one file; None when no worker survives it."""
         answers = [] if job.tag in self.failed else list(self._answers([job], check, extra=1))
-        return unpack(answers[0].packed) if answers and answers[0].packed else None
+        return answers[0].facts if answers else None
 
     def _answers(self, jobs: Iterable[Job], check: Check, extra: int = 0) -> Iterator[Answer]:
         for answer in _Shift(self, check, extra).work(iter(jobs)):
@@ -367,7 +369,9 @@ def _answered(tag: bytes, packed: bytes) -> Answer:
         facts = unpack(packed) if packed else None
     except msgspec.DecodeError:
         facts = None
-    return Answer(tag, packed, facts.cut != "time") if facts is not None and _sound(facts) else Answer(tag, b"")
+    if facts is None or not _sound(facts):
+        return Answer(tag, b"")
+    return Answer(tag, packed, facts.cut != "time", facts)
 
 
 def _sound(facts: Facts) -> bool:

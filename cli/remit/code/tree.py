@@ -16,6 +16,9 @@ MAX_ENTRIES = 200_000
 MAX_FILE_BYTES = 1 << 20
 """Of source that is generated or packed there is more to read than to learn."""
 
+HELD_BYTES = 16 << 20
+"""Of facts as they are kept. Those of a larger tree are read twice, so that one file's at a time are in memory."""
+
 MAX_TREE_BYTES = 512 << 20
 MAX_TREE_SECONDS = 60.0
 
@@ -24,7 +27,7 @@ class SourceFile:
     """path: from the searched directory, as the file system has it. size: bytes. tests: whether its path says that
     it holds tests. key: the same for the same content in the same language, or b""."""
 
-    __slots__ = ("_facts", "key", "path", "size", "tests")
+    __slots__ = ("_facts", "_opened", "key", "path", "size", "tests")
 
     def __init__(self, path: str, size: int, facts: Facts | bytes, tests: bool = False, key: bytes = b"") -> None:
         """facts: bytes as `facts.pack` makes them take a third of the memory; b"": they are kept, and not held."""
@@ -33,10 +36,13 @@ class SourceFile:
         self.tests = tests
         self.key = key
         self._facts = facts
+        self._opened: Facts | None = None
 
     @property
     def facts(self) -> Facts:
         """Read anew at each access where they are kept as bytes: take them once, and let them go."""
+        if self._opened is not None:
+            return self._opened
         return unpack(self._facts) if isinstance(self._facts, bytes) else self._facts
 
     @property
@@ -46,6 +52,10 @@ class SourceFile:
 
     def hold(self, facts: Facts | bytes) -> None:
         self._facts = facts
+
+    def open(self, facts: Facts | None) -> None:
+        """Have the facts that are kept as bytes at hand as well, for as long as they are asked for; None: no longer."""
+        self._opened = facts
 
     @property
     def weight(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
 
 import msgspec
@@ -59,9 +59,10 @@ class Source:
         check: Check,
         bounds: TreeBounds = DEFAULT_BOUNDS,
         recalled: Recalled = NOTHING_RECALLED,
+        keep: Callable[[Mapping[bytes, bytes]], None] | None = None,
     ) -> SourceTree:
         """See `code.crawl.read_tree`."""
-        return read_tree(ground, _names, self._pool, self._kept, check, bounds, recalled)
+        return read_tree(ground, _names, self._pool, self._kept, check, bounds, recalled, keep)
 
     def file(self, language: Language, source: bytes, check: Check) -> Facts | None:
         """See `code.crawl.read_source`."""
@@ -75,13 +76,14 @@ class Source:
             prefix = "" if ground.name == "." else f"{ground.name}/"
             place = _place(ground, prefix)
             keeping = Keeping(self._kept, place, prefix, kept_graph(self._kept, place), check)
-            tree = self.tree(ground, check, recalled=keeping.recalled())
+            tree = self.tree(ground, check, recalled=keeping.recalled(), keep=self._keep_facts)
             key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
             known = self._graphs.pop(key, None)
             if known is None:
                 try:
                     graph, later = keeping.graph_of(tree)
                 except NotHeldError:
+                    self._kept_by_now()
                     graph, later = Keeping(self._kept, place, prefix, None, check).graph_of(self.tree(ground, check))
                 known = Answers(graph)
                 self._keep(later)
@@ -90,12 +92,26 @@ class Source:
                 del self._graphs[next(iter(self._graphs))]
             return known
 
+    def _keep_facts(self, fresh: Mapping[bytes, bytes]) -> None:
+        """While they are linked."""
+
+        def keep() -> None:
+            with self._kept.opened() as store:
+                store.keep(fresh)
+
+        self._keeper = Thread(target=keep, name="code facts", daemon=True)
+        self._keeper.start()
+
     def _keep(self, later: Later | None) -> None:
         """When the answer is on its way, or else by the next question."""
         if later is None:
             return
 
+        facts_kept = self._keeper
+
         def keep() -> None:
+            if facts_kept is not None:
+                facts_kept.join()
             self._hurry.wait(KEEP_AFTER_SECONDS)
             later()
 

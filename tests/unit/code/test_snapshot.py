@@ -12,9 +12,9 @@ from fakes.trees import graph, tree
 from remit.base.resources import Effect, Resource
 from remit.code.answers import Answers
 from remit.code.facts import pack
-from remit.code.graph import HELD_BYTES, Account, Graph, build_graph
+from remit.code.graph import Account, Graph, build_graph
 from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, restored, unpack_graph
-from remit.code.tree import SourceFile, SourceTree
+from remit.code.tree import HELD_BYTES, SourceFile, SourceTree
 from remit.store.facts import KeptFacts
 from remit.wiring.source import Source
 from remit.workspace.grant import FilesGrant
