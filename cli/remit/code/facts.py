@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-FACTS_VERSION = 10
+FACTS_VERSION = 11
 """Part of the key of every kept fact: another shape or another meaning is another number."""
 
 EXPORTED = 1

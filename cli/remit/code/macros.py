@@ -23,10 +23,21 @@ _C: tuple[re.Pattern[bytes], ...] = (
     ),
     re.compile(rb"(?:^[ \t]*#[ \t]*if(?:def|[ \t]+defined[ (]*)[ \t(]*__cplusplus[^\n]*\n)([ \t]*\})", re.MULTILINE),
     # Comments at the end of a line of a macro, where something follows them.
-    re.compile(rb"(?:^[ \t]*#[ \t]*define\b[^\n]*?[^\n/])(/\*[^\n]*?\*/)[ \t]+$", re.MULTILINE),
-    re.compile(rb"(/\*[^\n]*?\*/)[ \t]*(?=\\\r?$)", re.MULTILINE),
+    re.compile(rb"(?:^[ \t]*#[ \t]*define\b[^\n]{0,200}?[^\n/])(/\*[^\n]{0,200}?\*/)[ \t]+$", re.MULTILINE),
+    re.compile(rb"(/\*[^\n]{0,200}?\*/)[ \t]*(?=\\\r?$)", re.MULTILINE),
     # Macros that stand for themselves, among the constants of an enumeration.
     re.compile(rb"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\2[ \t]*)$", re.MULTILINE),
+    # G_BEGIN_DECLS, QT_END_NAMESPACE and the like alone on a line, as no last one of an enumeration is.
+    re.compile(
+        rb"(?:\A|(?<=[^,\\\s])\r?\n)\s*"
+        rb"((?:[A-Z0-9_]{1,60}_(?:BEGIN|END)|_{0,2}(?:BEGIN|END)_)[A-Z0-9_]{0,60};?)[ \t]*\r?$",
+        re.MULTILINE,
+    ),
+    # What stands between the parameters of a function and its body or end.
+    re.compile(
+        rb"\)(?:[ \t]*const)?((?:[ \t]+(?:__THROW(?:NL)?|__wur|__attribute_\w{1,40}__"
+        rb"|\w{0,40}(?:NOEXCEPT|NOTHROW)\w{0,40}|__nonnull[ \t]*\(\([^()\n]*\)\)))+)(?=\s*(?:[;{=]|override|final))"
+    ),
     # Marks of kernels.
     re.compile(rb"(?<=\s)(__(?:bitwise|user|iomem|force|rcu))(?=\s)"),
     # What stands for the first fields of a struct.
@@ -52,6 +63,17 @@ _C: tuple[re.Pattern[bytes], ...] = (
 )
 _CPP: tuple[re.Pattern[bytes], ...] = (
     *_C,
+    # namespace name LIB_VISIBILITY(default) {
+    re.compile(rb"\bnamespace[ \t]+\w+[ \t]+([A-Z_]\w*\([^()\n]*\))"),
+    # What tools of frameworks read in classes.
+    re.compile(
+        rb"^[ \t]*((?:Q_(?:OBJECT|GADGET|NAMESPACE)|signals[ \t]*:|Q_SIGNALS[ \t]*:"
+        rb"|(?:Q_(?:PROPERTY|ENUM|FLAG|CLASSINFO|INTERFACES|DISABLE_COPY|DECLARE)\w*"
+        rb"|UPROPERTY|UFUNCTION|UCLASS|USTRUCT|UENUM|GENERATED_\w{0,20}BODY)"
+        rb"[ \t]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)))[ \t]*\r?$",
+        re.MULTILINE,
+    ),
+    re.compile(rb"\b(?:public|private|protected)[ \t]+(slots|Q_SLOTS)(?=[ \t]*:)"),
     # class LIB_API Name : Base {
     re.compile(
         rb"\b(?:class|struct|union)[ \t]+(" + _MARK + rb"(?:\([^()\n]*\))?)[ \t]+(?=[A-Za-z_]\w*\s*(?:final\s*)?[:{])"
@@ -81,7 +103,7 @@ _GROUP = re.compile(
 )
 
 _LAST = re.compile(
-    rb"(\"{3}(?s:.*?)\"{3}|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|//[^\n]*|/\*(?s:.*?)\*/)"
+    rb"(\"{3}(?s:.*?)(?:\"{3}|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'|//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))"
     rb"|(?<=[^\s{;,])(?<!->)[ \t](?=[ \t]*\})"
 )
 """A blank before what closes braces, behind something; strings and comments as a whole."""
@@ -95,6 +117,8 @@ _WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = dict(
             (b"*/ ", b"*/\t"),
             (b"\\\n", b"\\\r"),
             (b"define",),
+            (b"BEGIN", b"END"),
+            (b"__THROW", b"__wur", b"__attribute_", b"NOEXCEPT", b"NOTHROW", b"__nonnull"),
             (b"__bitwise", b"__user", b"__iomem", b"__force", b"__rcu"),
             (b"PyObject_",),
             (b"_Atomic",),
