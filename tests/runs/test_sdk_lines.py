@@ -227,12 +227,6 @@ def test_a_tool_of_the_client_with_a_faulty_schema_is_left_out(home: Home) -> No
     assert "objekt" in json.dumps(told)
 
 
-def test_a_folder_beside_the_working_directory_is_told_to_have_no_effect(home: Home) -> None:
-    ran = run(home, "go", "--model", home.script(DONE), "--add-dir", "/srv/other")
-    assert ran.code == 0
-    assert "--add-dir /srv/other has no effect" in ran.stderr
-
-
 def asks(*questions: str) -> dict[str, Any]:
     options = [{"label": "red", "description": "warm"}, {"label": "blue"}]
     entries = [{"question": text, "header": text[:5], "options": options} for text in questions]

@@ -103,6 +103,7 @@ def test_what_is_to_be_kept_in_files_holds_for_the_session_and_is_told(home: Hom
         ({"type": "addRules", "behavior": "allow"}, "needs rules"),
         ({"type": "addRules", "behavior": "allow", "rules": [{}]}, "a rule needs a toolName"),
         ({"type": "setMode", "mode": "bypassPermissions"}, "was not launched with it"),
+        ({"type": "addDirectories", "directories": ["/srv"]}, "addDirectories: directories are named at the start"),
         ({"type": "dance"}, "dance is not done here"),
         ("nonsense", "None is not done here"),
     ],

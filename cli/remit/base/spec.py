@@ -265,7 +265,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     they were given in. python_worker, sandbox, and what begins with shell_ or task_: as in the settings.
     output_filter: whether the model reads what commands printed without what it does not need. mode: the permission
     mode that it starts in. hooks: heard in this order.
-    ask: as `deny`, and asks.
+    ask: as `deny`, and asks. beside: further directories that are read, absolute.
     system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours.
     profiles: what agents may be sent with, by name."""
 
@@ -316,6 +316,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     hooks: tuple[Hook, ...] = ()
     mode: str = "default"
     system_base: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def own_profile(self) -> str:

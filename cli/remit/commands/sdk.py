@@ -73,6 +73,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
         states=environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1",
         asks=flags.permission_tool is not None,
         mode=plan.mode,
+        directories=plan.directories,
         hook_events=flags.hook_events,
         unsupported=unconnected(flags),
     )
@@ -104,7 +105,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
 def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: str) -> Plan:
     from remit.wiring.sdk import Plan
 
-    rules = read_rules(flags)
+    rules = read_rules(flags, cwd)
     mode = _mode(flags, rules, environ)
     schema = _schema(flags.json_schema)
     if flags.permission_tool not in (None, STDIO):
@@ -115,8 +116,6 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
     if flags.session_mirror:
         what = "sessions are kept in run directories of remit, and there are no transcripts to be mirrored"
         raise RefusedError(f"Error: --session-mirror is not supported: {what}; leave the session store out")
-    for folder in flags.add_dir:
-        write_stderr(f"remit-sdk: --add-dir {folder} has no effect: tools work in the working directory alone\n")
     systems = (
         _words(flags.system_prompt, flags.system_prompt_file, "--system-prompt-file"),
         _words(flags.append_system_prompt, flags.append_system_prompt_file, "--append-system-prompt-file"),
@@ -137,6 +136,7 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
         prompt=prompt,
         servers=hosted,
         left_out=rules.leaves_out,
+        directories=rules.beside,
         asks=flags.permission_tool is not None,
         may_bypass=flags.may_bypass or mode == "bypassPermissions",
         partial=flags.partial,
@@ -237,6 +237,7 @@ def _spec(
         name="sdk",
         ask=there(rules.ask, named),
         hooks=(*spec.hooks, *rules.hooks),
+        beside=rules.beside,
         system_base=wanted.system or systems[0],
         system="\n\n".join(filter(None, (systems[1], wanted.append))),
         mode=wanted.mode or mode,

@@ -59,7 +59,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("partial", ("--include-partial-messages",), "flag", help="Answers as they come."),
     Flag("replay", ("--replay-user-messages",), "flag", help="Messages of stdin come back on stdout."),
     Flag("json_schema", ("--json-schema",), metavar="schema", help="What the structured output has to fit."),
-    Flag("add_dir", ("--add-dir",), "repeated", "directories"),
+    Flag("add_dir", ("--add-dir",), "repeated", "directories", "Read these as well."),
     Flag("session_mirror", ("--session-mirror",), "flag"),
     Flag(
         "resume_at", ("--resume-session-at",), metavar="uuid", help="Go on from this message, and forget what follows."

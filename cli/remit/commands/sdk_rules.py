@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
@@ -23,7 +24,8 @@ MAX_SECONDS = 3600
 
 _SERVER_TOOL = "mcp__"
 _TAKEN = frozenset({"permissions", "hooks"})
-_TAKEN_PERMISSIONS = frozenset({"allow", "deny", "ask", "defaultMode"})
+_LISTS = ("allow", "deny", "ask", "additionalDirectories")
+_TAKEN_PERMISSIONS = frozenset({*_LISTS, "defaultMode"})
 
 
 class RefusedError(Exception):
@@ -32,7 +34,8 @@ class RefusedError(Exception):
 
 class Rules(msgspec.Struct, frozen=True):
     """allow, deny, ask: as `--allow` and `--deny` take them. gone: names of tools that are not there at all. mode: to
-    begin in, where no flag says so. hooks: commands that are told of steps."""
+    begin in, where no flag says so. hooks: commands that are told of steps. beside: further
+    directories that are read, absolute."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -40,14 +43,15 @@ class Rules(msgspec.Struct, frozen=True):
     gone: frozenset[str] = frozenset()
     mode: str = "default"
     hooks: tuple[Hook, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def leaves_out(self, tool: str) -> bool:
         """Whether a tool of an MCP server is not there at all."""
         return bool(there([name for name in self.gone if name.startswith(_SERVER_TOOL)], [tool]))
 
 
-def read_rules(flags: SdkFlags) -> Rules:
-    """Raises RefusedError."""
+def read_rules(flags: SdkFlags, cwd: str) -> Rules:
+    """cwd: what directories are relative to. Raises RefusedError."""
     given = _settings(flags)
     told = _permissions(given)
     disallowed = flags.disallowed
@@ -58,6 +62,7 @@ def read_rules(flags: SdkFlags) -> Rules:
         gone=frozenset(name for name in disallowed if "(" not in name),
         mode=_mode(given),
         hooks=tuple(_hooks(given.get("hooks"))),
+        beside=tuple(_directories([*flags.add_dir, *told["additionalDirectories"]], cwd)),
     )
 
 
@@ -107,14 +112,14 @@ def _settings(flags: SdkFlags) -> Mapping[str, Any]:
 def _permissions(given: Mapping[str, Any]) -> dict[str, list[str]]:
     told = given.get("permissions")
     lists = told if isinstance(told, dict) else {}
-    return {name: [str(each) for each in _list(lists.get(name), name)] for name in ("allow", "deny", "ask")}
+    return {name: [str(each) for each in _list(lists.get(name), name)] for name in _LISTS}
 
 
 def _list(value: Any, name: str) -> list[Any]:
     if value is None or isinstance(value, list):
         return value or []
     # A refusal that cannot be read must not be taken for none.
-    raise RefusedError(f"Error: Settings: permissions.{name}: expected a list of rules")
+    raise RefusedError(f"Error: Settings: permissions.{name}: expected a list")
 
 
 def _mode(given: Mapping[str, Any]) -> str:
@@ -125,6 +130,16 @@ def _mode(given: Mapping[str, Any]) -> str:
     if mode not in MODES:
         raise RefusedError(f"Error: Settings: permissions.defaultMode: expected one of {', '.join(MODES)}")
     return str(mode)
+
+
+def _directories(names: Iterable[str], cwd: str) -> Iterator[str]:
+    """Those that are there; a client lists some that are not."""
+    for name in dict.fromkeys(names):
+        path = os.path.abspath(os.path.join(cwd, os.path.expanduser(name)))
+        if os.path.isdir(path):
+            yield path
+        else:
+            write_stderr(f"remit-sdk: --add-dir {name} has no effect: there is no such directory\n")
 
 
 def _hooks(given: Any) -> Iterator[Hook]:

@@ -49,6 +49,11 @@ def _facts(spec: RunSpec, names: set[str], hosts: Collection[str]) -> dict[str, 
         tools.append(
             f"- Commands may connect to these hosts and their subdomains, and to no others: {', '.join(hosts)}."
         )
+    if spec.beside:
+        places = ", ".join(map(quoted, spec.beside))
+        tools.append(
+            f"- Tools for files also read these directories, by absolute paths, and never write there: {places}."
+        )
     if spec.memory:
         context += ["", "Notes from earlier runs, accepted by the user:", *(f"- {note}" for note in spec.memory)]
     return {"completion": completion, "tools": tools, "context": context}

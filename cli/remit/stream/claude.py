@@ -50,7 +50,8 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """How the stream is wanted. verbose: with `json`, all lines as one array. partial: answers as they come. states:
     the client reads the session's states. asks: it answers permission requests. replay: it wants its messages back.
     mode: the permission mode at the start. unsupported: servers that are configured and not connected to, and why.
-    hook_events: the client wants to hear of all hooks, not only of those that a session begins with."""
+    hook_events: the client wants to hear of all hooks, not only of those that a session begins with. directories:
+    beside the working directory, that are read."""
 
     format: Literal["text", "json", "stream-json"] = "text"
     verbose: bool = False
@@ -61,6 +62,7 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = "default"
     unsupported: Mapping[str, str] = {}
     hook_events: bool = False
+    directories: tuple[str, ...] = ()
 
 
 class ClaudeStream:
@@ -168,6 +170,7 @@ class ClaudeStream:
             "run_id": event.run_id,
             "run_dir": event.run_dir,
             "layers": event.layers,
+            "additional_directories": list(self._looks.directories),
             "uuid": event.uuid,
         }
 

@@ -164,7 +164,7 @@ class Hands:
         from remit.workspace.edit import EditsGrant
         from remit.workspace.hard_links import WithheldFiles
 
-        withheld = WithheldFiles(root.fd, self._shown(tool, approved))
+        withheld = WithheldFiles(root.fd, self._shown(tool, approved), beside=root.beside)
         note, changed = (lambda path: self._leavings.note("unfinished", path)), self._originals(call)
         return EditsGrant(root, resources, note, withheld, changed)
 

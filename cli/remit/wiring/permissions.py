@@ -62,6 +62,8 @@ class Permissions:
                 self.set_mode(update.get("mode"))
             case "addRules" | "replaceRules" | "removeRules":
                 self._change_rules(kind, update)
+            case "addDirectories" | "removeDirectories":
+                raise ControlFault(f"{kind}: directories are named at the start, with --add-dir")
             case _:
                 raise ControlFault(f"{kind} is not done here")
         if place != SESSION:

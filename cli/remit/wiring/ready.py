@@ -342,7 +342,7 @@ def _preflight(
 
     ours = eligible(spec)
     offer = loaded_tools(spec, ours, client=ports.client, theirs=ports.tools)
-    root = Root(spec.workspace)
+    root = Root(spec.workspace, beside=spec.beside)
     evaluators = [] if record is not None else open_evaluators(spec, models, settings.config_dir, ports.environ, guard)
     agents = AGENTS in offer.tools
     agents_models = open_agents(spec, models, settings.config_dir, ports.environ, guard) if agents else {}

@@ -73,7 +73,7 @@ class Place(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The command line, made into what a session needs. make_spec: from what the client wants and the tools that it
     offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client.
-    left_out: whether a tool of theirs is not offered."""
+    left_out: whether a tool of theirs is not offered. directories: beside the working directory, that are read."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -83,6 +83,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     servers: tuple[str, ...] = ()
     left_out: Callable[[str], bool] = lambda _: False
+    directories: tuple[str, ...] = ()
     asks: bool = False
     may_bypass: bool = False
     partial: bool = False

@@ -11,7 +11,7 @@ from remit.base.ports import Entry, Ground, Original
 from remit.base.resources import Effect, Resource
 from remit.base.text import scrub, shorten
 from remit.workspace.hard_links import WithheldFiles
-from remit.workspace.names import below, is_clean, normalise
+from remit.workspace.names import below, is_clean
 from remit.workspace.root import Found, Root
 from remit.workspace.steady import read_steady
 from remit.workspace.walk import EntryAllowed, TreeWalk, entry_of
@@ -30,7 +30,7 @@ class FilesGrant:
         read = [resource for resource in resources if resource.effect is Effect.READ]
         self._root = root
         self._allowed = entry_allowed
-        self._withheld = WithheldFiles(root.fd, entry_allowed)
+        self._withheld = WithheldFiles(root.fd, entry_allowed, beside=root.beside)
         self._paths = {resource.name: resource for resource in read if resource.kind == "path"}
         self._trees = {resource.name: resource for resource in read if resource.kind == "tree"}
         self._aliases: dict[str, str] = {}
@@ -90,16 +90,23 @@ class FilesGrant:
         """The name as declared or walked, and as the file system has it. Raises Failure(undeclared)."""
         key = name
         if not self._covers(key):
-            key = normalise(self._root.relative(name))
+            key = self._root.named(self._root.relative(name))
         if not self._covers(key):
             raise _undeclared(name)
         return key, self._aliases.get(key, key)
 
     def _covers(self, name: str) -> bool:
-        return name in self._paths or name in self._trees or (is_clean(name) and self._above(name) is not None)
+        return (
+            name in self._paths
+            or name in self._trees
+            or (is_clean(name.removeprefix("/")) and self._above(name) is not None)
+        )
 
     def _above(self, name: str) -> Resource | None:
-        return next((tree for folder, tree in self._trees.items() if below(folder, name)), None)
+        # What lies beside the workspace is below no tree of it.
+        beside = name.startswith("/")
+        trees = ((folder, tree) for folder, tree in self._trees.items() if folder.startswith("/") is beside)
+        return next((tree for folder, tree in trees if below(folder, name)), None)
 
     def _hold(self, key: str, found: Found) -> None:
         """What was found is what policy saw, or may be shown as an entry of a tree it saw."""

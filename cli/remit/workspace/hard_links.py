@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from remit.base.errors import ErrorCode, Failure
@@ -20,10 +20,13 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 class WithheldFiles:
     """The files below a workspace's descriptor whose names `allowed` refuses. They are looked for when the first file
-    of several names is asked about, and not again: one object is for one call."""
+    of several names is asked about, and not again: one object is for one call. beside: further directories and their
+    descriptors, whose files have names that begin with theirs."""
 
-    def __init__(self, fd: int, allowed: EntryAllowed, most: int = MAX_ENTRIES) -> None:
-        self._fd = fd
+    def __init__(
+        self, fd: int, allowed: EntryAllowed, most: int = MAX_ENTRIES, beside: Sequence[tuple[str, int]] = ()
+    ) -> None:
+        self._tops = (("", fd), *beside)
         self._allowed = allowed
         self._most = most
         self._found: frozenset[tuple[int, int]] | None = None
@@ -44,18 +47,18 @@ class WithheldFiles:
 
     def _search(self) -> Iterator[tuple[int, int]]:
         left = self._most
-        pending = [""]
+        pending = [("", top, fd) for top, fd in self._tops]
         while pending:
-            below = pending.pop()
-            with suppress(OSError), _listed(below, self._fd) as entries:
+            below, top, above = pending.pop()
+            with suppress(OSError), _listed(below, above) as entries:
                 for entry in entries:
                     left -= 1
                     if left < 0:
                         return
                     name = f"{below}/{entry.name}" if below else entry.name
                     if entry.is_dir(follow_symlinks=False):
-                        pending.append(name)
-                    elif entry.is_file(follow_symlinks=False) and not self._shown(name):
+                        pending.append((name, top, above))
+                    elif entry.is_file(follow_symlinks=False) and not self._shown(f"{top}/{name}" if top else name):
                         info = entry.stat(follow_symlinks=False)
                         if info.st_nlink > 1:
                             yield info.st_dev, info.st_ino

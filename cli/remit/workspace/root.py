@@ -6,13 +6,14 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from remit.base.errors import ErrorCode, Failure, UsageFault
 from remit.base.text import shorten
 from remit.workspace.beneath import PATH_ONLY, FdPath, KernelOpener, Opener, StepOpener, fd_path, relative_to
+from remit.workspace.names import HERE, join, normalise
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
@@ -59,12 +60,18 @@ class Found(NamedTuple):
 class Root:
     """A workspace directory, open until closed. Names are workspace-relative POSIX, "." the workspace.
 
-    opener, path_of: the system's parts; the defaults fit the platform. All methods raise Failure:
+    beside: further directories that are read, whose names begin with their real absolute paths; what is no directory
+    is passed over. opener, path_of: the system's parts; the defaults fit the platform. All methods raise Failure:
     path_refused for what leads out, not_found, not_a_directory, not_a_file, io_error, file_changed.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, opener: Opener | None = None, path_of: FdPath = fd_path
+        self,
+        path: str | os.PathLike[str],
+        *,
+        beside: Sequence[str] = (),
+        opener: Opener | None = None,
+        path_of: FdPath = fd_path,
     ) -> None:
         self._opener = opener or KernelOpener()
         self._steps = StepOpener(path_of)
@@ -77,9 +84,22 @@ class Root:
                 f"the workspace {os.fspath(path)!r} cannot be opened: {problem.strerror}",
                 hint="name an existing directory that you may read",
             ) from None
+        self._beside: dict[str, Root] = {}
+        for spelled in beside:
+            top = os.path.realpath(spelled)
+            if os.path.isdir(top) and top not in self._beside:
+                self._beside[top] = Root(top, opener=opener, path_of=path_of)
+        self._spellings = {os.path.abspath(spelled): os.path.realpath(spelled) for spelled in beside}
+
+    @property
+    def beside(self) -> Sequence[tuple[str, int]]:
+        """The further directories, and their descriptors."""
+        return [(top, root.fd) for top, root in self._beside.items()]
 
     def close(self) -> None:
-        """Give the descriptor back. Descriptors handed out stay open."""
+        """Give the descriptors back. Those handed out stay open."""
+        for other in self._beside.values():
+            other.close()
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -100,10 +120,33 @@ class Root:
             name = relative_to(top, path if path == "/" else path.rstrip("/"))
             if name is not None:
                 return name
+        for spelling, real in (*self._spellings.items(), *((top, top) for top in self._beside)):
+            name = relative_to(spelling, path.rstrip("/") or "/")
+            if name is not None and real in self._beside:
+                return _below(real, name)
         raise Failure(
             ErrorCode.PATH_REFUSED,
             f"path {shorten(spelled)} lies outside of the workspace; write it relative to that, as 'docs/report.md'",
         )
+
+    def named(self, spelled: str) -> str:
+        """A name as it is spelled by rule. Raises Failure(path_refused) as names.normalise does."""
+        for top in self._beside if spelled.startswith("/") else ():
+            inner = relative_to(top, spelled)
+            if inner is not None:
+                inner = normalise(inner)
+                return _below(top, inner)
+        return normalise(spelled)
+
+    def _home(self, name: str) -> tuple[Root, str, str]:
+        """The directory that a name lies in, its name there, and what goes before that: "" in the workspace."""
+        if not name.startswith("/"):
+            return self, name, ""
+        for top, other in self._beside.items():
+            inner = relative_to(top, name)
+            if inner is not None:
+                return other, inner, top
+        raise OSError(errno.EXDEV, "elsewhere", name)
 
     def holds(self, fd: int, name: str) -> bool:
         """Whether a directory's descriptor is still reached by this real name; True where the system
@@ -114,36 +157,44 @@ class Root:
     def look(self, name: str) -> Found:
         """What is there, without opening it for reading."""
         with _told(name):
-            return self._look(name)
+            home, inner, top = self._home(name)
+            return _outward(top, home._look(inner))
 
     def resolve(self, name: str) -> str:
         """The real name behind all links; of what does not exist, through its deepest existing parent."""
         with _told(name):
-            try:
-                return self._look(name).real
-            except OSError as problem:
-                if problem.errno not in _ABSENT:
-                    raise
-            return self._ours(self._path_of(self.fd), self._steps.resolve(self.fd, name))
+            home, inner, top = self._home(name)
+            return _below(top, home._resolve(inner))
+
+    def _resolve(self, name: str) -> str:
+        try:
+            return self._look(name).real
+        except OSError as problem:
+            if problem.errno not in _ABSENT:
+                raise
+        return self._ours(self._path_of(self.fd), self._steps.resolve(self.fd, name))
 
     def open_file(self, name: str, done: Done = "read") -> tuple[int, Found]:
         """A regular file for reading; the caller closes the descriptor. Never waits, opens no device.
         done: to the file in the end."""
         with _told(name, done):
+            home, inner, top = self._home(name)
             # Looked at first: already opening a pipe or a device would be felt at its other end.
-            _regular(name, self._look(name), done)
-            fd, found = self._open(name, _READ)
+            _regular(name, home._look(inner), done)
+            fd, found = home._open(inner, _READ)
             try:
                 _regular(name, found, done)
             except Failure:
                 os.close(fd)
                 raise
-            return fd, found
+            return fd, _outward(top, found)
 
     def open_directory(self, name: str) -> tuple[int, Found]:
         """A directory for listing; the caller closes the descriptor."""
         with _told(name):
-            return self._open(name, _READ | os.O_DIRECTORY)
+            home, inner, top = self._home(name)
+            fd, found = home._open(inner, _READ | os.O_DIRECTORY)
+            return fd, _outward(top, found)
 
     def _look(self, name: str) -> Found:
         fd = self._opener.open(self.fd, name, PATH_ONLY)
@@ -193,6 +244,17 @@ class Root:
         if same and self._steps.resolve(self.fd, real) == real:
             return real
         raise OSError(errno.ESTALE, "changed", real)
+
+
+def _below(top: str, name: str) -> str:
+    """A name in a further directory as one of the whole; top "": of the workspace."""
+    if not top:
+        return name
+    return top if name == HERE else join(top.rstrip("/"), name)
+
+
+def _outward(top: str, found: Found) -> Found:
+    return found._replace(real=_below(top, found.real)) if top else found
 
 
 def _regular(name: str, found: Found, done: Done) -> None:

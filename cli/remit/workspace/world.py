@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from remit.base.errors import Failure
+from remit.base.errors import ErrorCode, Failure
 from remit.base.resources import Effect, Resource
-from remit.base.text import scrub
-from remit.workspace.names import device_refused, is_device, normalise
+from remit.base.text import scrub, shorten
+from remit.workspace.names import device_refused, is_device
 from remit.workspace.root import Root
 
 
@@ -32,7 +32,7 @@ class WorkspaceWorld:
     def place(self, spelled: str, effect: Effect) -> Resource:
         """A tree where a directory is there now, else a path."""
         try:
-            directory = self._root.look(normalise(spelled)).is_directory
+            directory = self._root.look(self._root.named(spelled)).is_directory
         except Failure:
             directory = False
         return self._resource("tree" if directory else "path", spelled, effect)
@@ -42,7 +42,11 @@ class WorkspaceWorld:
         return self._root.relative(spelled)
 
     def _resource(self, kind: Literal["path", "tree"], spelled: str, effect: Effect) -> Resource:
-        name = normalise(spelled)
+        name = self._root.named(spelled)
+        if effect is not Effect.READ and name.startswith("/"):
+            raise Failure(
+                ErrorCode.PATH_REFUSED, f"{shorten(name)} lies beside the workspace, where files are only read"
+            )
         self._refuse_new_device(name)
         return Resource(kind, name, effect, real=scrub(self._root.resolve(name)), inside=True)
 

@@ -67,7 +67,8 @@ def sdk_page() -> Page:
                         "are refused, and no question is offered."
                     ),
                     Para(
-                        "`--add-dir` has no effect: tools work in the working directory alone. Of MCP servers those "
+                        "`--add-dir` names directories that the tools for files read, by absolute paths and under the "
+                        "same rules; they are not written, and commands stay in the sandbox. Of MCP servers those "
                         "that live in the client are served; others are shown as failed. `--session-mirror` is "
                         "refused: there are no transcripts to be mirrored."
                     ),

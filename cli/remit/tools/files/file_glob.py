@@ -52,7 +52,7 @@ path searches it."""
     Params = FileGlobParams
 
     def resources(self, params: FileGlobParams, world: World) -> Sequence[Resource]:
-        return [world.tree(params.path, Effect.READ)]
+        return [world.tree(world.relative(params.path), Effect.READ)]
 
     async def run(self, params: FileGlobParams, ctx: ToolContext) -> Outcome:
         pattern = compile_glob(params.pattern)

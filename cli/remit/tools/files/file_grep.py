@@ -87,7 +87,7 @@ Naming a left-out directory or file as path searches it. An expression or glob t
         self._engine = engine
 
     def resources(self, params: FileGrepParams, world: World) -> Sequence[Resource]:
-        return [world.tree(params.path, Effect.READ)]
+        return [world.tree(world.relative(params.path), Effect.READ)]
 
     async def run(self, params: FileGrepParams, ctx: ToolContext) -> Outcome:
         pattern = read_pattern(params.pattern)
