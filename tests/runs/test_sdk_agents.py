@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from fakes.cli import Home
-from fakes.sdk import run
+from fakes.sdk import run, sdk
 
 
 def test_agents_are_told_under_their_calls_and_their_results_begin_turns(home: Home) -> None:
@@ -41,3 +41,24 @@ def test_agents_are_told_under_their_calls_and_their_results_begin_turns(home: H
     assert (second["result"], second["origin"]) == ("That was it.", {"kind": "task-notification"})
     kinds = {event.get("subtype") for event in ran.events}
     assert {"task_started", "task_progress", "task_updated", "task_notification", "background_tasks_changed"} <= kinds
+
+
+def test_agents_ask_the_model_that_the_client_changed_to(home: Home) -> None:
+    order = {"tool": "task", "arguments": {"description": "read it", "prompt": "FIRST"}}
+    other = home.script(
+        {"text": "unused"},
+        {"calls": [order]},
+        {"text": "other"},
+        agents=[{"when": "FIRST", "turns": [{"text": "by the other"}]}],
+        name="other.yaml",
+    )
+    bypass = ("--permission-mode", "bypassPermissions")
+    with sdk(home, "--model", home.script({"text": "one"}), *bypass, environ={"IS_SANDBOX": "1"}) as session:
+        session.say("go")
+        session.until("result")
+        session.ask("set_model", model=other)
+        session.say("go")
+        assert session.until("result")["result"] == "other"
+        assert session.end() == 0
+    own = [event for event in session.seen if event.get("agent_id") == "read-it" and event["type"] == "assistant"]
+    assert [event["message"]["content"] for event in own] == [[{"type": "text", "text": "by the other"}]]

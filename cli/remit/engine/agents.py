@@ -16,6 +16,7 @@ from remit.base.json_schema import schema_fault
 from remit.base.ports import Order
 from remit.base.records import Reported, UserSaid
 from remit.base.spec import BUILTIN
+from remit.base.text import shorten
 from remit.engine.child import ChildRecorder, Errand
 from remit.engine.finish import Finish, Unmet
 from remit.engine.jobs import Ending, Job, Jobs, marks, receipt
@@ -102,7 +103,9 @@ class Agents:
         profile = order.profile or self._own_profile
         if profile not in self._profiles:
             there = ", ".join(sorted(self._profiles))
-            raise Failure(ErrorCode.INVALID_ARGUMENTS, f"profile: there is no {profile!r}; the profiles are: {there}")
+            raise Failure(
+                ErrorCode.INVALID_ARGUMENTS, f"profile: there is no {shorten(profile)}; the profiles are: {there}"
+            )
         fault = schema_fault(order.schema) if order.schema is not None else ""
         if fault:
             raise Failure(ErrorCode.INVALID_ARGUMENTS, f"output_schema: {fault}")
