@@ -135,3 +135,13 @@ def test_every_method_of_the_official_client_is_answered(home: Home) -> None:
     assert told["mcp"] == {"mcpServers": []}
     assert told["rewind_files"] == "File rewinding is not enabled."
     assert told["reconnect"] == told["toggle"] == "Server not found: x"
+
+
+def test_wishes_that_change_nothing_are_told(home: Home) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        answer(session, "initialize", agents={"helper": {"description": "d", "prompt": "p"}}, toolAliases={})
+        session.say("go")
+        session.until("result")
+        assert session.end() == 0
+    [told] = [line["content"] for line in session.seen if line.get("subtype") == "informational"]
+    assert told == "agents of initialize: that has no effect here"

@@ -45,6 +45,9 @@ from remit.wiring.sdk_answers import (
     to_background,
 )
 
+PASSED_OVER = ("agents", "skills", "toolAliases", "planModeInstructions")
+"""Wishes of a client that change nothing here, which is told."""
+
 
 class Wanted(msgspec.Struct):
     """What a client says before its first message, beside the flags. None: nothing."""
@@ -124,6 +127,7 @@ class SdkSession:
         self._permissions: Permissions | None = None
         self._hooks: ClientHooks | None = None
         self._bad = False
+        self._left_out: list[str] = []
         self._stop: RemitError | None = None
         self._opening: asyncio.Task[bool] | None = None
 
@@ -268,6 +272,8 @@ class SdkSession:
         self._hook(self._wanted.matchers)
         for text in (text for server in self._servers.values() for text in server.left_out):
             ready.run.tell(Notice(kind="tools", text=text))
+        for text in self._left_out:
+            ready.run.tell(Notice(kind="input", text=text))
         if self._stop is not None:
             ready.run.stop(self._stop)
 
@@ -398,6 +404,13 @@ class SdkSession:
             if fault := schema_fault(schema):
                 raise ControlFault(f"jsonSchema: {fault}")
             wanted.schema = schema
+        passed_over = [name for name in PASSED_OVER if fields.get(name)]
+        configs = fields.get("sdkMcpServerConfigs")
+        given = configs.values() if isinstance(configs, dict) else ()
+        if any(isinstance(each, dict) and each.get("tools") for each in given):
+            passed_over.append("tools of sdkMcpServerConfigs")
+        if passed_over:
+            self._left_out.append(f"{', '.join(passed_over)} of initialize: that has no effect here")
         manifests = fields.get("sdkMcpServerManifests")
         for name in fields.get("sdkMcpServers") or ():
             server = self._servers.setdefault(str(name), ClientServer(str(name), self._client))
