@@ -5,8 +5,9 @@
 Maps a copy of the standard library of this Python, as code_map does, each time in a new process: without a cache, with
 one, and after one file has changed; RUNS times (default 5), in turn with `ctags -R` where that is installed. Then a
 generated tree of FILES files (default 20,000), and single files of 2 MB as file_index reads them. Prints medians of
-wall and processor time, workers included. The goals: cold at most 8 times ctags, warm at most once, one changed at most
-1.1 times warm; 400 MiB; 500 ms.
+wall and processor time, workers included; wall ends with the answer, processor time with the writing behind it. The
+goals: cold at most 8 times ctags, warm at most once, one changed at most 1.1 times warm; 400 MiB; 500 ms.
+bench_code_peer.py holds a first map against another program's.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from remit.code.facts import OWN, Import
-from remit.code.names import MANY, MAX_HOPS, NONE, Meaning, Module, Table
+from remit.code.names import MANY, MAX_HOPS, NONE, Meaning, Module
+from remit.code.tables import Table
 
 if TYPE_CHECKING:
     from remit.code.resolve import Resolver

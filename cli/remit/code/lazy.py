@@ -12,8 +12,9 @@ import msgspec
 
 from remit.code.changes import words_in
 from remit.code.facts import Facts
-from remit.code.names import Family, Names, Table, ignore, note, unnote
+from remit.code.names import Names
 from remit.code.roots import Root
+from remit.code.tables import Family, Table, ignore, note, unnote
 
 FactsOf = Callable[[int], Facts]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right, insort
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from remit.code.facts import DECLARED, HOLDERS, SYMBOL_KINDS, TEST, Definition, Facts, Import, Typed
-from remit.code.families import Habits, family_of, habits_of
+from remit.code.families import family_of
 from remit.code.languages import Language, by_name
-from remit.code.modules import Modules
 from remit.code.roots import MAX_ROOTS, Root, roots_of
+from remit.code.tables import Family, Nodes, Note, Table, note
 from remit.code.tree import SourceTree
 
 NONE = -1
@@ -34,17 +33,10 @@ MAX_HOPS = 6
 Told = tuple[int, int, str]
 """A type as it is spelled in a file (index) and scope."""
 
-Nodes = int | list[int]
-"""What has a name: one node, or several in order."""
-
-Table = dict[str, Nodes]
-
-Note = Callable[[Table, str, int], None]
-
 _docs_decoder = msgspec.msgpack.Decoder(dict[int, str])
 
 _MAX_TOLD = 8
-_SPARE = 4
+SPARE = 4
 """Nodes that each file has room for beside those it defines, and one more for every eight: a file that grows a little
 changes no number of another's."""
 
@@ -52,42 +44,6 @@ TYPES = HOLDERS | {"module", "type"}
 FUNCTIONS = frozenset(["function", "method", "macro"])
 _OWNER = re.compile(r"[\w$?!]+(?=\W*$)")
 _GENERIC = re.compile(r"[<\[(].*$", re.DOTALL)
-
-
-class Family:
-    """What files of one family share. words: every name that
-    something has or is imported under. methods, plain: nodes by name, each for definitions outside of tests and in
-    them. owned: by place and name of a type, what belongs to it."""
-
-    def __init__(self, habits: Habits) -> None:
-        self.habits = habits
-        self.files: list[int] = []
-        self.words: set[str] = set()
-        self.methods: tuple[Table, Table] = ({}, {})
-        self.plain: tuple[Table, Table] = ({}, {})
-        self.owned: dict[tuple[str, str], Table] = {}
-        self.paths: Sequence[str] = ()
-        self.package: Mapping[int, str] = {}
-        self.roots: Sequence[Root] = ()
-        self._folders: dict[str, list[int]] | None = None
-
-    @cached_property
-    def modules(self) -> Modules:
-        """To be asked for when all files are there."""
-        packages = {index: self.package[index] for index in self.files if index in self.package}
-        return Modules(self.habits, [(index, self.paths[index]) for index in self.files], self.roots, packages)
-
-    @classmethod
-    def of(cls, name: str) -> Family:
-        return cls(habits_of(name))
-
-    def neighbours(self, folder: str, names: Names) -> Sequence[int]:
-        """The files of the family in a directory."""
-        if self._folders is None:
-            self._folders = {}
-            for index in self.files:
-                self._folders.setdefault(names.folder(index), []).append(index)
-        return self._folders.get(folder, ())
 
 
 class Names:
@@ -212,7 +168,7 @@ class Names:
         """The facts of the next file."""
         index, number = len(self.first), len(facts.definitions)
         self.first.append(len(self.name))
-        for column, rows in zip(self._columns(), self._rows(index, facts, number + _SPARE + number // 8), strict=True):
+        for column, rows in zip(self._columns(), self._rows(index, facts, number + SPARE + number // 8), strict=True):
             column.extend(rows)
         self.lines.append(facts.lines)
         self.docs.append(_packed_docs(facts))
@@ -385,34 +341,6 @@ class Names:
 
 def _go_roots(modules: Mapping[str, str], prefix: str) -> list[Root]:
     return [Root("Go", name, (f"{prefix}{folder}".strip("/"),)) for folder, name in modules.items()]
-
-
-def note(table: Table, name: str, node: int) -> None:
-    """One more node has the name."""
-    known = table.get(name)
-    if known is None:
-        table[name] = node
-    elif isinstance(known, int):
-        table[name] = [known, node] if known < node else [node, known]
-    elif known[-1] < node:
-        known.append(node)
-    else:
-        insort(known, node)
-
-
-def unnote(table: Table, name: str, node: int) -> None:
-    """A node has the name no longer."""
-    known = table[name]
-    if isinstance(known, int):
-        del table[name]
-        return
-    known.remove(node)
-    if len(known) == 1:
-        table[name] = known[0]
-
-
-def ignore(table: Table, name: str, node: int) -> None:
-    """What others see of a file is known."""
 
 
 def _tests(language: Language, definitions: Sequence[Definition], *, whole: bool) -> bytearray:

@@ -17,7 +17,7 @@ from remit.code.resolve import Resolver
 MAX_LINKED = 300
 """Files. Where more are affected, all are linked."""
 
-_MAX_LOST = 40
+MAX_LOST = 40
 """Names that are no longer. Whether nobody has them takes a look at all."""
 
 
@@ -95,7 +95,7 @@ class _Relinking:
             replace(names, index, before, after)
             gone = _words_of(before) - _words_of(after)
             lost += len(gone)
-            if lost > _MAX_LOST:
+            if lost > MAX_LOST:
                 return False
             for name in gone:
                 self._lose(index, name)

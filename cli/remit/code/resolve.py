@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from remit.code.facts import DECLARED, DEFAULT, EXPORTED
-from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Family, Meaning, Module, Names, Told, owner_name
+from remit.code.names import MANY, MAX_HOPS, NONE, TYPES, Meaning, Module, Names, Told, owner_name
+from remit.code.tables import Family
 from remit.code.view import View
 
 _MAKERS = ("__init__", "constructor", "__construct", "init", "initialize")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,8 @@ from remit.code.families import habits_of
 from remit.code.graph import Account, Graph, build_graph
 from remit.code.languages import by_name, language_of
 from remit.code.lazy import Shared, Tables, tables_of
-from remit.code.relink import relink
+from remit.code.names import SPARE
+from remit.code.relink import MAX_LOST, relink
 from remit.code.snapshot import pack_graph, restored, unpack_graph
 from remit.code.tree import SourceTree
 
@@ -254,3 +255,34 @@ def test_where_too_many_names_would_be_followed_all_files_are_affected(number: i
     text = "".join(f"import thing as t{at}\n" for at in range(number))
     files = [extract(by_name("Python"), each.encode()) for each in (text, "def apart(): pass\n")]
     assert affected({"thing"}, every(files), []) == (None if all_of_them else {0})
+
+
+# -- when all is linked anew -------------------------------------------------------------------
+
+
+def functions(names: Iterable[str]) -> str:
+    return "".join(f"def {name}(): pass\n" for name in names)
+
+
+def test_a_file_has_room_for_some_more_definitions_and_no_others() -> None:
+    first = {"a.py": functions(f"f{number}" for number in range(8)), "b.py": "from a import f1\n\nf1()\n"}
+    room = 8 + SPARE + 1
+    for number, fits in ((room, True), (room + 1, False)):
+        assert compare(first, {**first, "a.py": functions(f"f{each}" for each in range(number))}) is fits
+
+
+@pytest.mark.parametrize(("number", "brought_up"), [(MAX_LOST, True), (MAX_LOST + 1, False)])
+def test_many_names_that_nobody_has_any_more_are_a_matter_of_the_whole_tree(number: int, brought_up: bool) -> None:
+    first = {"a.py": functions(f"f{each}" for each in range(number)), "b.py": "def g(): pass\n"}
+    assert compare(first, {**first, "a.py": ""}) is brought_up
+
+
+def test_a_name_that_is_lost_and_had_elsewhere() -> None:
+    first = {
+        "a.py": functions(["run", "stop", "gone"]),
+        "b.py": functions(["stop"]),
+        "c.py": "from a import stop as run\n",
+        "d.py": "import a\n\na.gone(); a.run(); a.stop(); b.gone\n",
+        "gone.py": "x = 1\n",
+    }
+    assert compare(first, {**first, "a.py": "def other(): pass\n"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from remit.code.facts import pack
 from remit.code.graph import Account, Graph, build_graph
 from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, restored, unpack_graph
 from remit.code.tree import HELD_BYTES, SourceFile, SourceTree
-from remit.store.facts import KeptFacts
+from remit.store.facts import FILE, KeptFacts
 from remit.wiring.source import Source
 from remit.workspace.grant import FilesGrant
 from remit.workspace.root import Root
@@ -126,9 +128,14 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def runs(workspace: Path, tmp_path: Path) -> Iterator[Runs]:
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def runs(workspace: Path, cache: Path) -> Iterator[Runs]:
     with Root(workspace) as root:
-        yield Runs(root, workspace, tmp_path / "kept")
+        yield Runs(root, workspace, cache)
 
 
 def write(path: Path, functions: int) -> None:
@@ -145,6 +152,35 @@ def test_the_next_run_takes_what_was_kept(runs: Runs, workspace: Path) -> None:
     first.cut["time"] = 7
     runs.replace(pack_graph(first))
     assert runs.graph().cut == {"time": 7}
+
+
+def test_a_changed_file_is_all_that_is_read(runs: Runs, workspace: Path) -> None:
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS)
+    (workspace / "b.py").write_text("from a import *\n\ndef more():\n    return f1()\n")
+    (workspace / "c.py").write_text("def apart():\n    pass\n")
+    runs.graph()
+    before = (workspace / "b.py").read_text()
+    for number in range(3):
+        (workspace / "b.py").write_text(f"{before}\ndef more_{number}():\n    return f{number}()\n")
+        graph = runs.graph()
+        assert (graph.tree.parsed, graph.symbols) == (1, MIN_KEPT_SYMBOLS + 3)
+        assert [file.held for file in graph.tree.files] == [True, True, False]
+        names = graph.names
+        called = {
+            names.name[target] for node, targets in graph.outs.items() for target in targets if node >= names.first[1]
+        }
+        assert called == {"f1", f"f{number}"}
+
+
+def test_facts_that_went_are_read_again(runs: Runs, workspace: Path, cache: Path) -> None:
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS)
+    (workspace / "b.py").write_text("from a import f1\n")
+    first = runs.graph()
+    with contextlib.closing(sqlite3.connect(cache / FILE)) as connection, connection:
+        gone = connection.executemany("DELETE FROM kept WHERE key = ?", [(file.key,) for file in first.tree.files])
+        assert gone.rowcount == 2
+    (workspace / "b.py").write_text("from a import f1\n\ndef more():\n    return f1()\n")
+    assert runs.graph().symbols == MIN_KEPT_SYMBOLS + 1
 
 
 def test_a_small_graph_is_not_kept(runs: Runs, workspace: Path) -> None:
