@@ -154,10 +154,10 @@ def test_the_model_is_told_of_profiles_if_there_are_any(home: Home) -> None:
     assert "Profiles:" not in told()
     profile(home, "look", f"---\ndescription: 'finds  things {'x' * MAX_PURPOSE}'\n---\n")
     profile(home, "write", "Write.")
-    assert told().endswith(f" Profiles: look (finds things {'x' * (MAX_PURPOSE - 13)}); write.")
+    assert told().endswith(f" Profiles: look (finds things {'x' * (MAX_PURPOSE - 13)}); write; builtin (none of them).")
     for number in range(MAX_PROFILES):
         profile(home, f"p{number}", "P.")
-    assert told().endswith("; and 2 more.")
+    assert told().endswith("; and 2 more; builtin (none of them).")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class TaskParams(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Literal["", "plan", "build"],
         msgspec.Meta(description="plan: it only reads. Default: yours."),
     ] = ""
-    profile: Annotated[str, msgspec.Meta(description="System prompt profile; builtin: none. Default: yours.")] = ""
+    profile: Annotated[str, msgspec.Meta(description="System prompt profile. Default: yours.")] = ""
     output_schema: Annotated[
         dict[str, Any] | None,
         msgspec.Meta(description="JSON Schema of a result that is JSON."),
@@ -107,7 +107,7 @@ task_id."""
         names = sorted(self._profiles.keys() - {BUILTIN})
         shown = [_profile(name, self._profiles[name]) for name in names[:MAX_PROFILES]]
         more = [f"and {len(names) - MAX_PROFILES} more"] if len(names) > MAX_PROFILES else []
-        return f" Profiles: {'; '.join([*shown, *more])}." if names else ""
+        return f" Profiles: {'; '.join([*shown, *more, f'{BUILTIN} (none of them)'])}." if names else ""
 
     def resources(self, params: TaskParams, world: World) -> Sequence[Resource]:
         if not params.description.strip():
