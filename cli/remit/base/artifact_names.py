@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
+
+from remit.base.lazy_pattern import lazy_pattern
 
 SUFFIXES = (".md", ".txt", ".csv", ".json")
 MAX_NAME_BYTES = 255
@@ -13,7 +14,7 @@ _FOLDERS = frozenset("/\\")
 # What other file systems and artifact uploaders refuse in a name.
 _FORBIDDEN = frozenset('<>:"|?*')
 # Marks that turn or hide what a reader of the name sees.
-_INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_INVISIBLE = lazy_pattern("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _DEVICES = frozenset(
     {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
     | {port + digit for port in ("COM", "LPT") for digit in "0123456789¹²³"}

@@ -7,15 +7,16 @@ from typing import Any
 
 import msgspec
 
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.model_json import decode_json
 
 MAX_BYTES = 64 * 1024
 """Longer texts are not looked at: where that much is wrong, writing it again is cheaper than guessing."""
 
-_FENCE = re.compile(r"\A```[a-zA-Z]*\n(.*)\n```\Z", re.DOTALL)
-_SUSPECT = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])|\b(?:True|False|None)\b', re.DOTALL)
+_FENCE = lazy_pattern(r"\A```[a-zA-Z]*\n(.*)\n```\Z", re.DOTALL)
+_SUSPECT = lazy_pattern(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])|\b(?:True|False|None)\b', re.DOTALL)
 _WORDS = {"True": "true", "False": "false", "None": "null"}
-_CONTROL = re.compile(r"[\x00-\x1f]")
+_CONTROL = lazy_pattern(r"[\x00-\x1f]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

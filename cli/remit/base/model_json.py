@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from remit.base.lazy_pattern import lazy_pattern
+
 MAX_NESTING = 100
 """Deeper than this nothing that a tool takes is nested, and readers on the way would run out of stack."""
 
-_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_STRUCTURE = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def decode_json(text: str, type: Any = Any) -> Any:

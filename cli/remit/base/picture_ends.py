@@ -4,13 +4,14 @@ What programs put behind the end is left alone."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+
+from remit.base.lazy_pattern import lazy_pattern
 
 _PNG_CHUNK = 12
 """Bytes of a chunk beside its content: length, name and checksum."""
 
-_NEXT_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd7\xff]")
+_NEXT_MARKER = lazy_pattern(rb"\xff[^\x00\x01\xd0-\xd7\xff]")
 """One with a length, or the end: behind the pixels of a scan, in which zeros and restarts follow such a byte."""
 
 _JPEG_END = 0xD9

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from remit.base.lazy_pattern import lazy_pattern
+
 REDACTED = "[redacted]"
 
 MIN_VALUE_CHARS = 8
@@ -20,14 +22,14 @@ MIN_VALUE_CHARS = 8
 _NO_SECRETS = frozenset({"PWD", "OLDPWD"})
 """Variables that sound like secrets. Each shell sets them."""
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = lazy_pattern(
     r"(?:^|_)(?:(?:api|auth|service|account|db|database|priv|private|client|access|secret|signing)_?key"
     r"|(?:db|database|key)_?pass|password|passwd|pwd|secret|token|credentials?|bearer|(?:set_)?cookie"
     r"|session|dsn|connection_?string|(?:proxy_)?authorization)$"
 )
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_SHAPES = re.compile(
+_SHAPES = lazy_pattern(
     r"(?P<scheme>\bBearer\s+)(?=\S*\d)[A-Za-z0-9._~+/=-]{8,}"
     r"|(?P<user>://[^\s/:@]*:)[^\s/@]+(?=@)"
     r"|\bsk-[A-Za-z0-9_-]{16,}"
@@ -38,7 +40,7 @@ _SHAPES = re.compile(
 )
 
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"(?P<name>{_STRING})(?P<colon>\s*+:\s*+)(?P<value>{_STRING})?|(?P<string>{_STRING})|(?P<number>-?\d[\d.eE+-]*+)",
     re.DOTALL,
 )
@@ -238,7 +240,7 @@ def _replace_shape(found: re.Match[str]) -> str:
 
 MIN_KEY_CHARS = 8
 MIN_WORDS_CHARS = 16
-_WORDS = re.compile(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_. ](?:[A-Z]?[a-z]+|[A-Z]+))*")
+_WORDS = lazy_pattern(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_. ](?:[A-Z]?[a-z]+|[A-Z]+))*")
 
 
 def is_hidden_key(key: str) -> bool:

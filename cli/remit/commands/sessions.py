@@ -9,11 +9,12 @@ from collections.abc import Callable
 import msgspec
 
 from remit.base.errors import UsageFault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.spec import RunSpec
 from remit.base.text import shorten
 from remit.store.rundir import RunEntry, find_run, find_session, latest_session
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 class SessionFlags(msgspec.Struct, frozen=True, kw_only=True):

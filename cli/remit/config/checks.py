@@ -3,20 +3,21 @@ handed to the program as a word: `true && false` would pass."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
+from remit.base.lazy_pattern import lazy_pattern
+
 HINT = "checks run without a shell: write sh -c '...', or quote the word"
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish"})
 _BLANKS = " \t\r\n"
-_OPERATOR = re.compile(r"[0-9]*(?:&>>?|<<<|<<-?|<>|<&|>&|>>|>\||<|>)|&&|\|\||\|&|;;|[;&|()]")
-_EXPANSION = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[{(])|`")
-_WILDCARD = re.compile(r"[*?]")
+_OPERATOR = lazy_pattern(r"[0-9]*(?:&>>?|<<<|<<-?|<>|<&|>&|>>|>\||<|>)|&&|\|\||\|&|;;|[;&|()]")
+_EXPANSION = lazy_pattern(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[{(])|`")
+_WILDCARD = lazy_pattern(r"[*?]")
 
 _Quotes = Literal["", "'", '"', "\\"]
 """What takes a character's meaning from it; "" where nothing does."""

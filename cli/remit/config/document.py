@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from remit.base.errors import Fault, Faults
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 
 Keys = tuple[str | int, ...]
@@ -15,7 +15,7 @@ Keys = tuple[str | int, ...]
 Lines = dict[Keys, int]
 """Line numbers, from 1."""
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,60}\Z")
+_BARE_KEY = lazy_pattern(r"[A-Za-z0-9_-]{1,60}\Z")
 
 
 class Document:

@@ -11,14 +11,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 from remit.config.document import did_you_mean
 
 InputValue = str | int | float | bool
 InputType = Literal["string", "integer", "number", "boolean"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
-_PLACEHOLDER = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*\}\}")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
+_PLACEHOLDER = lazy_pattern(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*\}\}")
 _WORDS: dict[InputType, str] = {
     "string": "a string",
     "integer": "a whole number",

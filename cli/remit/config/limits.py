@@ -10,11 +10,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.limits import Limits
 from remit.config.convert import convert_fields
 from remit.config.document import Document
 
-_SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,6})?) ?(?P<unit>[KMG]i?B|B)?\Z")
+_SIZE = lazy_pattern(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,6})?) ?(?P<unit>[KMG]i?B|B)?\Z")
 _FACTORS = {
     "B": 1,
     "KB": 1000,

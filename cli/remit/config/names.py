@@ -6,11 +6,12 @@ import os
 import re
 
 from remit.base.artifact_names import SUFFIXES, name_fault, suffix_of
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\Z")
-_ADDRESS = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_HOST = lazy_pattern(rf"{_LABEL}(?:\.{_LABEL})*\Z")
+_ADDRESS = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")
 """A last label that makes an address of a host, whatever stands before it."""
 
 LOCAL_DOMAINS = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Collection, Mapping
 from typing import Literal
 
 import msgspec
 
 from remit.base.errors import Fault, Faults
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.messages import Effort
 from remit.base.spec import BUILTIN, SECTIONS, Loading, ProfileTools, section_of
 from remit.base.text import shorten
@@ -27,9 +27,9 @@ GROUPS = ("documents", "files", "code", "execution", "agents")
 NOT_THEIRS = frozenset({"tool_output"})
 """Tools that no profile turns off or on."""
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_-]{1,64}")
 _MARK = "---"
-_DIRECTIVE = re.compile(r"\{\{\s*[A-Za-z_]*\s*\}\}")
+_DIRECTIVE = lazy_pattern(r"\{\{\s*[A-Za-z_]*\s*\}\}")
 
 
 class ProfileToolKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

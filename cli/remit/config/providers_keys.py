@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.spec import Protocol, Thinking
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
@@ -101,10 +101,10 @@ class CatalogKeys(CommonKeys, frozen=True, forbid_unknown_fields=True, kw_only=T
 _Complaint = tuple[Keys, str, str]
 """The place below the provider, what is wrong there, and what to do."""
 
-_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
+_SLUG = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,39}")
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_AUTHORITY = lazy_pattern(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
 _NO_SECRETS = "name a variable in `api_key_env`, or a program in `token_command`"
 _FRAMING = frozenset(
     {
@@ -124,11 +124,11 @@ _FRAMING = frozenset(
 )
 """Headers that say how a request or its answer travels: wrong ones make neither readable."""
 
-_SECRET_WORD = re.compile(
+_SECRET_WORD = lazy_pattern(
     r"(?:api|access|auth|client|private|secret|session|signing|subscription)?(?:key|token|auth|secret)"
     r"|passwords?|passwd|pwd|passphrase|authorization|authentication|credentials?|bearer|cookies?|signature"
 )
-_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+_WORDS = lazy_pattern(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _THINKING: dict[str, tuple[Thinking, ...]] = {
     "openai": ("none", "effort"),
     "openai-responses": ("none", "effort"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Literal
@@ -13,6 +12,7 @@ import msgspec
 from remit.base.calls import Call, Outcome, Retained, done, err
 from remit.base.errors import INTERRUPTED, ErrorCode, Failure, RemitError, Stopped, Verdict
 from remit.base.events import BackgroundTasks, TaskNotification, TaskStarted, TaskUpdated
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.records import REPORT, JobEnded, JobKind, JobPromoted, JobStarted, JobStatus, Noted, UserSaid
 from remit.base.text import clip, shorten
 from remit.engine.inbox import Inbox
@@ -23,7 +23,7 @@ from remit.tools.contract import Tool
 MAX_ID = 64
 SUMMARY_BYTES = 400
 
-_OTHER = re.compile(r"[^a-z0-9]+")
+_OTHER = lazy_pattern(r"[^a-z0-9]+")
 _TASK_TYPES: dict[JobKind, Literal["local_agent", "local_bash"]] = {"agent": "local_agent", "shell": "local_bash"}
 _WIRE_STATUS: dict[JobStatus, Literal["completed", "failed", "stopped"]] = {
     "completed": "completed",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 
 if TYPE_CHECKING:
@@ -78,11 +79,11 @@ GLOBAL_IPV6 = "2000::/3"
 ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 
 _UNRESERVED = r"A-Za-z0-9._~\-"
-_PATH = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_UNRESERVED}!$&'()*+,;=:@/]")
-_QUERY = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_UNRESERVED}!$&'()*+,;=:@/?]")
-_IS_UNRESERVED = re.compile(f"[{_UNRESERVED}]")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
+_PATH = lazy_pattern(rf"%[0-9A-Fa-f]{{2}}|[^{_UNRESERVED}!$&'()*+,;=:@/]")
+_QUERY = lazy_pattern(rf"%[0-9A-Fa-f]{{2}}|[^{_UNRESERVED}!$&'()*+,;=:@/?]")
+_IS_UNRESERVED = lazy_pattern(f"[{_UNRESERVED}]")
+_SCHEME = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_LABEL = lazy_pattern(r"[a-z0-9_-]{1,63}")
 
 
 class CheckedUrl(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from remit.base.calls import Decide, RuleRef
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.resources import Effect, ResourceKind
 from remit.policy.patterns import PathPattern, Place
 from remit.policy.rules import PATH_KINDS, Coverage, PathSelector, Rule, Selector, Shape, Subject
@@ -103,4 +104,4 @@ class GitStore:
 _END = r"[. ]*"
 """Dots and blanks at the end of a name, which some file systems drop."""
 
-_GIT = re.compile(rf"/\.git{_END}(?:/|\Z)")
+_GIT = lazy_pattern(rf"/\.git{_END}(?:/|\Z)")

@@ -9,6 +9,7 @@ from typing import Literal
 from remit.base.calls import Decide, RuleRef
 from remit.base.claude_names import FOREIGN_NAMES
 from remit.base.errors import Fault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.resources import Effect
 from remit.base.text import shorten
 from remit.policy.patterns import BadPattern, Place
@@ -17,8 +18,8 @@ from remit.policy.rules import SELECTORS, Rule, Selector, Shape, known_tool, mak
 Option = Literal["--allow", "--deny", "--ask"]
 """The last one is no flag: a client says the like."""
 
-_SELECTED = re.compile(rf"({'|'.join(SELECTORS)})=(.*)", re.DOTALL)
-_FOREIGN = re.compile(r"([A-Za-z]+)(?:\((.*)\))?", re.DOTALL)
+_SELECTED = lazy_pattern(rf"({'|'.join(SELECTORS)})=(.*)", re.DOTALL)
+_FOREIGN = lazy_pattern(r"([A-Za-z]+)(?:\((.*)\))?", re.DOTALL)
 
 SERVER_TOOL = "mcp__"
 """Begins the names of tools of MCP servers."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from remit.base.errors import Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 from remit.policy.programs import GUARDED_OPTIONS, LEADING_OPTIONS
 from remit.policy.shell import View, program, split_words
@@ -147,7 +148,7 @@ class PathPattern(msgspec.Struct, frozen=True):
             starts += [os.path.realpath(start).rstrip("/") if start else "" for start in starts]
         starts = list(dict.fromkeys(starts))
         anchored = "|".join(re.escape(start) for start in starts)
-        regex = re.compile(f"(?:{anchored}){_components(parts[fixed:])}", re.DOTALL)
+        regex = lazy_pattern(f"(?:{anchored}){_components(parts[fixed:])}", re.DOTALL)
         return cls(text, regex, is_literal(text), tuple(starts))
 
     def matches(self, paths: Sequence[str]) -> bool:
@@ -200,11 +201,11 @@ def _components(parts: Sequence[str], any_part: str = "/[^/]+") -> str:
 
 # -- hosts and URLs ----------------------------------------------------------------------------
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
-_AUTHORITY = re.compile(r"(?:(?P<user>[^@]*)@)?(?P<host>\[[^\[\]]*\]|[^:@\[\]*]+)(?::(?P<port>[0-9]*))?")
+_URL = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
+_AUTHORITY = lazy_pattern(r"(?:(?P<user>[^@]*)@)?(?P<host>\[[^\[\]]*\]|[^:@\[\]*]+)(?::(?P<port>[0-9]*))?")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
+_ESCAPED = lazy_pattern(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
 
 
 class Url(msgspec.Struct, frozen=True):
@@ -272,8 +273,8 @@ def _without_dots(path: str) -> str:
 
 
 # Escapes of ASCII, and the overlong two-byte forms of it that some programs still read.
-_HIDDEN_ASCII = re.compile(r"%C([01])%([89AB][0-9A-F])|%([0-7][0-9A-F])", re.IGNORECASE)
-_PARAMETERS = re.compile(r";[^/]*")
+_HIDDEN_ASCII = lazy_pattern(r"%C([01])%([89AB][0-9A-F])|%([0-7][0-9A-F])", re.IGNORECASE)
+_PARAMETERS = lazy_pattern(r";[^/]*")
 _MAX_ROUNDS = 8
 
 
@@ -304,7 +305,7 @@ def _every_path(path: str) -> Iterator[str]:
 
 
 # What stands behind one of these some programs leave off the name.
-_NAME_ENDS = re.compile(r"[;?]|%[012]")
+_NAME_ENDS = lazy_pattern(r"[;?]|%[012]")
 
 
 def _leads_away(path: str, start: int) -> bool:

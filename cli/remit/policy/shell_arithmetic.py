@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from remit.base.lazy_pattern import lazy_pattern
 
-_PIECE = re.compile(r"[0-9A-Za-z_+*/%<>=!&|^~?:, \t-]+|[()]|\$(?=[A-Za-z_])")
-_TWO_WORDS = re.compile(r"[0-9A-Za-z_][ \t]+[$0-9A-Za-z_]")
+_PIECE = lazy_pattern(r"[0-9A-Za-z_+*/%<>=!&|^~?:, \t-]+|[()]|\$(?=[A-Za-z_])")
+_TWO_WORDS = lazy_pattern(r"[0-9A-Za-z_][ \t]+[$0-9A-Za-z_]")
 
 
 def arithmetic_end(text: str, start: int) -> int:

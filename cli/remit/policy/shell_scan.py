@@ -10,6 +10,7 @@ import re
 
 import msgspec
 
+from remit.base.lazy_pattern import lazy_pattern
 from remit.policy.programs import RESERVED
 from remit.policy.shell_arithmetic import arithmetic_end
 
@@ -54,17 +55,17 @@ class UnreadableError(Exception):
     """The line cannot be read; the text says why."""
 
 
-ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
+ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
 PLAIN_ODDITIES = frozenset({"a wildcard", "a tilde", "a brace", "a dollar sign", "a continued line"})
 """What changes no more than the word it stands in."""
 
 _CASE = frozenset({"case", "esac"})
-_QUOTED_DOLLAR = re.compile(r"[A-Za-z0-9_{\[@*#?$!-]")
-_DOLLAR = re.compile(r"[A-Za-z0-9_{\[@*#?$!\"-]")
+_QUOTED_DOLLAR = lazy_pattern(r"[A-Za-z0-9_{\[@*#?$!-]")
+_DOLLAR = lazy_pattern(r"[A-Za-z0-9_{\[@*#?$!\"-]")
 """What a `$` has to be followed by to be replaced."""
 
-_OPERATOR = re.compile(r"<<<|<<-|<<|<>|<&|<|>&|>>|>\||>|&>>|&>")
-_DESCRIPTOR = re.compile(r"[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\}")
+_OPERATOR = lazy_pattern(r"<<<|<<-|<<|<>|<&|<|>&|>>|>\||>|&>>|&>")
+_DESCRIPTOR = lazy_pattern(r"[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\}")
 _BRACKETS = frozenset({"[", "]", "[[", "]]"})
 """Words that hold a bracket and are no wildcard."""
 

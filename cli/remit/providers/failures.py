@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import ProviderBusy, ProviderFault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import head, scrub
 
 MAX_QUOTE_BYTES = 300
@@ -81,20 +82,20 @@ _WORDS_OVER_STATUS = frozenset({"context_overflow", "quota", "not_found", "refus
 # A status of 400 says nothing about the key, and some servers say no more about a wrong one.
 _WORDS_OVER_400 = _WORDS_OVER_STATUS | {"auth"}
 
-_OVERFLOW = re.compile(
+_OVERFLOW = lazy_pattern(
     r"context (?:length|window|size)|maximum context|prompt is too long|input (?:token count|length).{0,40}exceed"
     r"|exceeds? the maximum number of tokens|too many (?:input )?tokens|reduce the length of the (?:messages|prompt)",
     re.IGNORECASE,
 )
 _OVERFLOW_STATUSES = frozenset({400, 413, 422})
 
-_QUOTA = re.compile(
+_QUOTA = lazy_pattern(
     r"credit balance is too low|(?:insufficient|not enough) (?:account )?(?:balance|credits?|funds)"
     r"|(?:run|ran) out of (?:credits?|funds)|no credits? (?:left|remaining)|requires more credits",
     re.IGNORECASE,
 )
 # Google says this of a limit that ends in a minute too, and then tells when.
-_QUOTA_OR_RATE = re.compile(r"exceeded your current quota|check your plan and billing", re.IGNORECASE)
+_QUOTA_OR_RATE = lazy_pattern(r"exceeded your current quota|check your plan and billing", re.IGNORECASE)
 _QUOTA_KINDS = frozenset({"", "bad_request", "auth", "rate_limited"})
 """What servers without a word of their own for it call an account that is spent."""
 
@@ -246,7 +247,7 @@ def _kind_of(words: list[str]) -> str:
 
 # -- when to come back -------------------------------------------------------------------------------
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = lazy_pattern(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 LONGEST_HINT_SECONDS = 366 * 86400.0
 """A longer wait is believed, but not told as the time when it ends: no calendar holds every number."""

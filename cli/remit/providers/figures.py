@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from remit.base.lazy_pattern import lazy_pattern
 
 MAX_COUNT = 2**53 - 1
 """The largest number that every reader of JSON takes for the same; nobody counts that far."""
 
-_DIGITS = re.compile(r"[0-9]{1,300}(?:\.0{1,20})?")
+_DIGITS = lazy_pattern(r"[0-9]{1,300}(?:\.0{1,20})?")
 
 
 def count_of(told: Any) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.messages import Effort
 from remit.providers.opening import Opening
 
@@ -24,7 +25,7 @@ def host_of(opening: Opening) -> str:
     return (urlsplit(opening.base_url).hostname or "").lower()
 
 
-_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_FOREIGN = lazy_pattern(r"[^a-zA-Z0-9_-]")
 _MAX_NAME = 64
 
 

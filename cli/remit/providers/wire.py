@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import msgspec
 
 from remit import __version__
 from remit.base.errors import PreflightFault, ProviderFault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.messages import BlockPart, Delta, Part, RetryPart
 from remit.base.redact import Redactor
 from remit.providers.failures import LONGEST_HINT_SECONDS, AttemptFailed, from_response, hinted
@@ -57,7 +57,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     secrets: list[str] = []
 
 
-_LIKE_A_KEY = re.compile(r"(?=[A-Za-z0-9_]*[0-9])(?=[0-9_]*[A-Za-z])[A-Za-z0-9_]{20,}")
+_LIKE_A_KEY = lazy_pattern(r"(?=[A-Za-z0-9_]*[0-9])(?=[0-9_]*[A-Za-z])[A-Za-z0-9_]{20,}")
 """Letters and digits in a row for longer than any word or version. Names of features are cut by dashes."""
 
 

@@ -8,7 +8,6 @@ was published; `artifacts.json` repeats it for readers.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import threading
 import unicodedata
@@ -18,6 +17,7 @@ from contextlib import contextmanager, suppress
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.ports import ArtifactInfo
 from remit.base.records import ArtifactWritten, Record
 from remit.base.text import shorten
@@ -31,7 +31,7 @@ MEDIA_TYPES = {
     ".json": "application/json",
 }
 
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PLAIN_KEY = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TEMPORARY = ".partial"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from remit.base.errors import EnvironmentFault, PreflightFault, UsageFault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.store.durable import DIRECTORY, environment_fault, replace_file
 
 FILE_NAME = "auth.toml"
@@ -176,8 +176,8 @@ def _is_table_of_text(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(each, str) and each for each in value.values())
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPED = re.compile(r'[\x00-\x1f\x7f"\\]')
+_BARE = lazy_pattern(r"[A-Za-z0-9_-]+")
+_ESCAPED = lazy_pattern(r'[\x00-\x1f\x7f"\\]')
 
 
 def _spelled(text: str, *, bare: bool = False) -> str:

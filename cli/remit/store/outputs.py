@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from remit.base.calls import Retained
 from remit.base.clipping import line_count
 from remit.base.errors import ErrorCode, Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.limits import KIB, MIB
 from remit.base.records import CallSettled, JobEnded, Record, SessionForked
 from remit.base.text import clip, shorten
@@ -33,7 +34,7 @@ MAX_TOTAL_BYTES = 256 * MIB
 MAX_NAMED = 20
 
 _PRODUCER_CHARACTERS = 32
-_OTHER = re.compile(r"[^a-z0-9_]+")
+_OTHER = lazy_pattern(r"[^a-z0-9_]+")
 
 
 class OutputStore:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import RemitError, UsageFault
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.ports import Clock
 from remit.base.text import shorten
 from remit.store.durable import DIRECTORY, environment_fault, replace_file, sync_directory, telling
@@ -34,8 +34,8 @@ PARTS = (
     *("calls", "outputs", "tasks", "plan.md", "artifacts"),
 )
 
-_RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RUN_ID = lazy_pattern(r"\d{8}-\d{6}-[0-9a-f]{6}")
+_SESSION_ID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MARK = b"remit "
 _LOCK_TRIES = 10
 _LOCK_PAUSE = 0.02

@@ -13,13 +13,14 @@ import msgspec
 
 from remit.base.errors import EnvironmentFault, RemitError, Stopped
 from remit.base.events import Event, PermissionDenied, Result, Status, StreamEvent, User
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import scrub, scrub_tree, visible
 from remit.store.durable import environment_fault
 from remit.store.projections import LineFile
 
 # Bytes that end a line, or move a cursor, for some readers: DEL, C1 with NEL, U+2028, U+2029. In JSON
 # they can stand only inside of strings.
-_AWKWARD = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
+_AWKWARD = lazy_pattern(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 # Fields that clients of this wire test for presence: left out while they say nothing.
 LEFT_OUT: dict[type, dict[str, Any]] = {

@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import scrub, shorten
 from remit.workspace.decode import BOMS, FALLBACK
 
@@ -20,7 +21,7 @@ _DECLARED = (
     re.compile(rb"\A(?:[^\n]*\n)?[ \t\f]*(?:#|//|/\*|<!--|;|%|\")[^\n]*?coding\s*[:=]\s*([\w.-]+)"),
     re.compile(rb"\A\s*<[^\0]*?<meta[\s/][^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE),
 )
-_STRAYS = re.compile("[\udc80-\udcff]")
+_STRAYS = lazy_pattern("[\udc80-\udcff]")
 _ESCAPE = "surrogateescape"
 _TELL_NOTHING = bytes(range(0x80)) + b"\x81\x8d\x8f\x90\x9d\xfe\xff"
 """ASCII, and bytes that are no character of windows-1252, or next to none's: they come of damage, in any encoding."""

@@ -6,6 +6,7 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
+from remit.base.lazy_pattern import lazy_pattern
 from remit.workspace.base_names import NameSet, is_simple
 
 FILES = (
@@ -67,7 +68,7 @@ FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".azure", ".docker", "gc
 _FILES = NameSet.of(
     filter(is_simple, FILES), re.compile("|".join(translate(glob) for glob in FILES if not is_simple(glob)))
 )
-_PUBLIC = re.compile("|".join(translate(glob) for glob in PUBLIC))
+_PUBLIC = lazy_pattern("|".join(translate(glob) for glob in PUBLIC))
 
 
 def looks_like_credentials(*names: str) -> bool:

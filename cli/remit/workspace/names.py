@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 
 HERE = "."
@@ -16,9 +17,9 @@ MAX_PATH_BYTES = 4095
 
 UNFINISHED_START = ".remit-"
 UNFINISHED_GLOB = f"{UNFINISHED_START}{'[0-9a-f]' * 16}.tmp"
-_UNFINISHED = re.compile(r"\.remit-[0-9a-f]{16}\.tmp")
+_UNFINISHED = lazy_pattern(r"\.remit-[0-9a-f]{16}\.tmp")
 
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = lazy_pattern(r"[A-Za-z]:")
 _PORTS = "123456789\u00b9\u00b2\u00b3"
 _DEVICES = frozenset(
     ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"]

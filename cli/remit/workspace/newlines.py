@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
+
+from remit.base.lazy_pattern import lazy_pattern
 
 Style = Literal["lf", "crlf", "cr", "mixed", "none"]
 
 ENDS: dict[Style, str] = {"lf": "\n", "crlf": "\r\n", "cr": "\r", "mixed": "\n", "none": "\n"}
 """What ends a line in a text of that style; of `mixed`, where no line nearby tells."""
 
-_END = re.compile(r"\r?\n")
+_END = lazy_pattern(r"\r?\n")
 
 
 class Span(NamedTuple):

@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 
 MAX_PATTERN = 1000
@@ -31,12 +32,14 @@ _CLASSES = {"d": "\\p{Nd}", "s": _SPACE, "w": _WORD}
 _NEGATED = {"D": "d", "S": "s", "W": "w"}
 
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!")
-_FLAGS = re.compile(r"\(\?(?P<on>[imsU]*)(?:-(?P<off>[isU]+))?(?P<end>[:)])")
-_NAMED = re.compile(r"\(\?P?<(?P<name>[A-Za-z_][A-Za-z0-9_]*)>")
-_REPEAT = re.compile(r"\{(\d+)(?:(,)(\d*))?\}")
-_HEX = re.compile(r"[xuU]\{([0-9A-Fa-f]{1,8})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")
-_PROPERTY = re.compile(r"[pP](?:\{\^?[A-Za-z_0-9]+\}|[A-Za-z])")
-_POSIX = re.compile(r"\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]")
+_FLAGS = lazy_pattern(r"\(\?(?P<on>[imsU]*)(?:-(?P<off>[isU]+))?(?P<end>[:)])")
+_NAMED = lazy_pattern(r"\(\?P?<(?P<name>[A-Za-z_][A-Za-z0-9_]*)>")
+_REPEAT = lazy_pattern(r"\{(\d+)(?:(,)(\d*))?\}")
+_HEX = lazy_pattern(r"[xuU]\{([0-9A-Fa-f]{1,8})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")
+_PROPERTY = lazy_pattern(r"[pP](?:\{\^?[A-Za-z_0-9]+\}|[A-Za-z])")
+_POSIX = lazy_pattern(
+    r"\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]"
+)
 _CONTROLS = {"a": "\a", "f": "\f", "r": "\r", "t": "\t", "v": "\v"}
 
 

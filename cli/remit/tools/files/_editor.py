@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
+
+from remit.base.lazy_pattern import lazy_pattern
 
 Editor = Literal["file_apply_patch", "file_edit"]
 
 EDITORS: tuple[Editor, ...] = ("file_apply_patch", "file_edit")
 
-_PATCHES = re.compile(r"(?:gpt-?(?:[5-9]|[1-9]\d)(?!\d)|o[34](?![\w])|(?:[\w.]*-)?codex(?![a-z]))")
+_PATCHES = lazy_pattern(r"(?:gpt-?(?:[5-9]|[1-9]\d)(?!\d)|o[34](?![\w])|(?:[\w.]*-)?codex(?![a-z]))")
 
 
 def editor_for(model: str) -> Editor:
