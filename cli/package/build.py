@@ -96,9 +96,9 @@ def _lock(installed: list[str]) -> None:
 
 def _collect(work: Path, python: Path) -> Path:
     """The directory with everything in it."""
-    shutil.copy(HERE / "remit.spec", work)
-    shutil.copy(HERE / "entry.py", work)
-    _write_index(python)
+    for file in ("remit.spec", "modules.py", "entry.py"):
+        shutil.copy(HERE / file, work)
+    subprocess.run([python, HERE / "tables.py"], check=True)
     fixed = {"SOURCE_DATE_EPOCH": str(MADE), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
     command = [python, "-m", "PyInstaller", "--noconfirm", "--log-level=WARN", "remit.spec"]
     subprocess.run(command, cwd=work, env={**os.environ, **fixed}, check=True)
@@ -113,16 +113,6 @@ def _pack(program: Path) -> None:
     program.with_name(f"{program.name}.xz").write_bytes(lzma.compress(whole, preset=9 | lzma.PRESET_EXTREME))
     program.with_name(f"{program.name}.xz.size").write_text(str(len(whole)))
     program.unlink()
-
-
-def _write_index(python: Path) -> None:
-    """What a program that has no folders to look into knows of its tools."""
-    code = (
-        "import pathlib, remit.tools.registry as r;"
-        "p = pathlib.Path(r.__file__).with_name('built_index.py');"
-        "p.write_text('PLACES = ' + repr(r.places()) + '\\n')"
-    )
-    subprocess.run([python, "-c", code], check=True)
 
 
 def _say(python: Path, *args: str) -> str:

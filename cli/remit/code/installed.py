@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from functools import cache
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_grammars")
 RECORD = "NOTICE"
@@ -24,3 +25,9 @@ def missing_grammars(folder: str = FOLDER) -> str:
         told = ", ".join(absent[:3]) or "all of them"
         return f"grammars are missing ({told}): install remit from its wheel, or with pip install -e ."
     return ""
+
+
+@cache
+def missing_here() -> str:
+    """The same of this installation, looked up once in a process."""
+    return missing_grammars()

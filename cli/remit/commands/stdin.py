@@ -7,8 +7,9 @@ import select
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from remit.base.errors import UsageFault
 from remit.config.resolve import MAX_PROMPT_BYTES
@@ -18,8 +19,7 @@ FIRST_BYTE_SECONDS = 5.0
 StdinState = Literal["none", "read", "skipped", "ignored"]
 
 
-@dataclass(frozen=True)
-class Stdin:
+class Stdin(msgspec.Struct, frozen=True):
     """What came from standard input. `skipped`: a pipe was there and nobody wrote to it in time."""
 
     data: bytes

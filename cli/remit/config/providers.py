@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET
 
+from remit.base.built import built
 from remit.base.errors import Faults, UsageFault
 from remit.base.spec import ModelSpec, Price, PriceTier, Protocol
 from remit.base.text import shorten
@@ -233,14 +234,19 @@ def load_providers(config_dir: str) -> Providers:
 
 
 def _catalog() -> tuple[str, dict[str, str], dict[str, Provider]]:
-    import tomli
-
-    with open(os.path.join(os.path.dirname(__file__), "catalog.toml"), "rb") as file:
-        data = tomli.load(file)
+    data = dict(built("CATALOG") or catalog_tables())
     dated, aliases = data.pop("dated"), data.pop("aliases")
     del data["version"]
     keys = msgspec.convert(data, dict[str, CatalogKeys])
     return dated, aliases, {slug: _over(_blank(slug), each, BUILT_IN) for slug, each in keys.items()}
+
+
+def catalog_tables() -> dict[str, Any]:
+    """The built-in catalog as it is written."""
+    import tomli
+
+    with open(os.path.join(os.path.dirname(__file__), "catalog.toml"), "rb") as file:
+        return tomli.load(file)
 
 
 def _blank(slug: str) -> Provider:

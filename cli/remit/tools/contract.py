@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from remit.base.built import built
 from remit.base.calls import Outcome
 from remit.base.errors import ErrorCode, Failure
 from remit.base.limits import Bounds
@@ -79,7 +80,7 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments, with local references resolved."""
-        return _schema_of(self.Params)
+        return schema_of(self.Params)
 
     def parse(self, arguments: str) -> Any:
         """The typed arguments. Raises Failure(invalid_arguments) with what was seen and what is due."""
@@ -124,11 +125,20 @@ class Tool:
 
 
 @cache
-def _schema_of(params: type[msgspec.Struct]) -> dict[str, Any]:
+def schema_of(params: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of arguments as a model reads it. It is not to be changed."""
+    known = (built("SCHEMAS") or {}).get(params_name(params))
+    if known is not None:
+        assert isinstance(known, dict)
+        return known
     resolved = _lean(full_schema(params))
     resolved.pop("description", None)
     assert isinstance(resolved, dict)
     return resolved
+
+
+def params_name(params: type[msgspec.Struct]) -> str:
+    return f"{params.__module__}.{params.__qualname__}"
 
 
 def full_schema(params: type[msgspec.Struct]) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from remit.base.built import built
 from remit.base.resources import Effect
 from remit.tools.contract import Tool
 
@@ -18,9 +18,10 @@ TOOLSETS = ("documents", "files", "code", "execution", "agents")
 @cache
 def places() -> dict[str, str]:
     """Every tickable tool's name and the module that holds it."""
-    if getattr(sys, "frozen", False):
-        # A frozen program has no folders; its build wrote down what was in them.
-        return dict(importlib.import_module("remit.tools.built_index").PLACES)
+    known: Mapping[str, str] | None = built("PLACES")
+    if known is not None:
+        # The one-file program has no folders.
+        return dict(known)
     found: dict[str, str] = {}
     for toolset in TOOLSETS:
         package = f"remit.tools.{toolset}"

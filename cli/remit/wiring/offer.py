@@ -207,9 +207,9 @@ def _missing(tool: Tool, spec: RunSpec, approvals: Answers | None, person: bool)
     if "pictures" in tool.hands:
         return _no_pictures(spec)
     if "code" in tool.hands:
-        from remit.code.installed import missing_grammars
+        from remit.code.installed import missing_here
 
-        return missing_grammars()
+        return missing_here()
     played = spec.model.partition("/")[0] in ("scripted", "replay")
     if tool.name in EDITORS and not played and all(editor in spec.ticks for editor in EDITORS):
         # One editor a model: the one it was trained on. Where only one is ticked, that was somebody's choice,

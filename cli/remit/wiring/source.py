@@ -21,7 +21,7 @@ from remit.code.crawl import (
     told_by_content,
 )
 from remit.code.facts import Facts
-from remit.code.installed import missing_grammars
+from remit.code.installed import missing_here
 from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.roots import MAX_GO_MOD_BYTES, go_module
@@ -164,6 +164,6 @@ class SourceGrant:
 
     def facts(self, name: str, source: bytes) -> Facts | None:
         language = told_by_content(language_of(name), source)
-        if language is None or missing_grammars():
+        if language is None or missing_here():
             return None
         return self._source.file(language, source, self._check)

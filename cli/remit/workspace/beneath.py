@@ -70,13 +70,14 @@ class KernelOpener:
     """
 
     def __init__(self, openat2: Openat2 | None = None, fallback: Opener | None = None) -> None:
-        self._openat2 = openat2 or _openat2()
+        self._openat2 = openat2
         self._fallback = fallback or StepOpener()
 
     def open(self, root: int, name: str, flags: int) -> int:
         raw = os.fsencode(name)
+        openat2 = self._openat2 or _openat2()
         for _ in range(_MAX_RETRIES):
-            answer = self._openat2(root, raw, flags)
+            answer = openat2(root, raw, flags)
             if answer >= 0:
                 return answer
             if answer in (-errno.EAGAIN, -errno.EINTR):

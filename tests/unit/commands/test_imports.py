@@ -35,8 +35,25 @@ sys.addaudithook(lambda event, args: event == "socket.connect" and tell_and_end(
 """
 
 NEVER = {"httpx", "httpcore", "anyio", "selectolax", "jsonschema", "re2", "xllamacpp", "rich", "click"}
-NOT_FOR_ASKING = {"typer", "http.client", "email", "urllib.request", "sqlite3", "yaml", "idna", "certifi", "sniffio"}
-NOT_BEFORE_ASKING = {"h11", "remit.providers.openai_chat_decoder", "remit.providers.sse", "remit.providers.bodies"}
+NOT_FOR_ASKING = {
+    "ctypes",
+    "typer",
+    "http.client",
+    "email",
+    "urllib.request",
+    "sqlite3",
+    "yaml",
+    "idna",
+    "certifi",
+    "sniffio",
+}
+NOT_BEFORE_ASKING = {
+    "dataclasses",
+    "h11",
+    "remit.providers.openai_chat_decoder",
+    "remit.providers.sse",
+    "remit.providers.bodies",
+}
 NOT_FOR_WORDS = NEVER | {"remit.providers", "remit.tools.documents", "remit.net", "remit.wiring", "asyncio", "sqlite3"}
 
 
