@@ -508,3 +508,47 @@ def test_a_recording_is_the_model_of_agents_too(home: Home) -> None:
     played = home.stream("-m", f"replay/{recording}", *flags)
     assert played.code == 0, played.stderr
     assert results(played) == results(ran)
+
+
+def test_a_recording_of_agents_that_were_stopped_is_played_up_to_there(home: Home) -> None:
+    home.write("a.txt", "hello\n")
+    recording = str(home.path / "run.jsonl")
+    slow = {"text": "never", "delay": 30}
+    agents = [agent("FIRST", READ, slow), agent("SECOND", slow)]
+    script = home.script({"calls": [task("FIRST"), task("SECOND")]}, DONE, agents=agents)
+    args = (
+        "run",
+        "-m",
+        script,
+        "--tools",
+        "task=auto,read_file=auto",
+        "--record",
+        recording,
+        "-o",
+        str(home.out),
+        "go",
+    )
+    settled = home.out / "tasks" / "count-files" / "journal.jsonl"
+    with home.started(*args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(settled, "call_settled")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 143
+    played = home.run("replay", recording)
+    assert played.code == 5
+    assert "the recorded run was stopped here: stopped by SIGTERM" in played.stderr
+
+
+def test_a_limit_that_agents_reached_ends_the_replay_too(home: Home) -> None:
+    home.write("a.txt", "hello\n")
+    recording = str(home.path / "run.jsonl")
+    ran = play(
+        home,
+        {"calls": [task("FIRST")]},
+        DONE,
+        agents=[agent("FIRST", READ, {"text": "one"})],
+        tools="read_file=auto",
+        args=("--record", recording, "--max-turns", "2"),
+    )
+    assert ran.code == 7
+    played = home.run("replay", recording)
+    assert (played.code, "the limit turns = 2 is spent" in played.stderr) == (7, True)
