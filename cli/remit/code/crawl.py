@@ -46,7 +46,7 @@ SETTLED_NS = 2_000_000_000
 _FEW = 8
 """Files that may all turn out to have the content they had: they are looked at before a process is started."""
 
-_CHUNK_FILES = 256
+_CHUNK_FILES = 64
 _CHUNK_BYTES = 8 << 20
 _KEY_BYTES = 20
 _BINARY = "binary"

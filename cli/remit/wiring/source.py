@@ -38,6 +38,9 @@ Check = Callable[[], None]
 KEEP_AFTER_SECONDS = 0.3
 """Since an answer is there, until its graph is kept: putting the answer into words does not wait for that."""
 
+CLOSE_SECONDS = 5.0
+"""For a graph to be kept when a run ends."""
+
 MAX_GRAPHS = 2
 """That are kept for further calls: of one tree, and of one below it or beside it."""
 
@@ -119,16 +122,17 @@ class Source:
         self._keeper = Thread(target=keep, name="code graph", daemon=True)
         self._keeper.start()
 
-    def _kept_by_now(self) -> None:
+    def _kept_by_now(self, seconds: float | None = None) -> None:
+        """seconds: to wait for it at most; what is not kept by then is worked out another time."""
         if self._keeper is not None:
             self._hurry.set()
-            self._keeper.join()
+            self._keeper.join(seconds)
             self._keeper = None
 
     def close(self) -> None:
         """End all work, that of threads still at it too."""
         self._pool.close()
-        self._kept_by_now()
+        self._kept_by_now(CLOSE_SECONDS)
 
 
 def _place(ground: Ground, prefix: str) -> str:

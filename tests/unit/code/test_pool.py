@@ -262,3 +262,18 @@ def test_after_much_work_one_worker_is_left() -> None:
         assert pool.read_one(Job(b"more", "Python", b"def f(): pass\n"), lambda: None) is not None
     finally:
         pool.close()
+
+
+@pytest.mark.parametrize("language", ["Python", "no such language", ""])
+def test_a_worker_that_is_told_what_comes_first_reads_all(language: str) -> None:
+    pool = Pool(1)
+    try:
+        pool.prepare(language)
+        (pid,) = pool.pids
+        for name, source in (("Python", b"def f(): pass\n"), ("Go", b"package p\n\nfunc f() {}\n")):
+            facts = pool.read_one(Job(name.encode(), name, source), lambda: None)
+            assert facts is not None
+            assert facts.definitions[-1].name == "f"
+        assert pool.pids == [pid]
+    finally:
+        pool.close()

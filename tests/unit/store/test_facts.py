@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -221,6 +222,22 @@ def test_the_oldest_go_when_it_is_full(tmp_path: Path) -> None:
             assert set(known(tmp_path, [b"old 7"])) == {b"old 7"}
     assert known(tmp_path, [b"old 8"]) == {}
     assert file.stat().st_size <= limit * 1.1
+
+
+def test_what_was_of_use_today_is_told_without_being_read(tmp_path: Path) -> None:
+    file = stored(tmp_path, {b"one": b"1", b"two": b"2", b"three": b"3"})
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE kept SET used = used - 1")
+    connection.close()
+    with KeptFacts(str(tmp_path)).opened() as kept:
+        assert not kept.stale
+        kept.values([b"one"])
+        assert kept.stale
+        kept.touch([b"two", b"unknown"])
+        assert not kept.stale
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        last = connection.execute("SELECT key FROM kept WHERE used = (SELECT max(used) FROM kept) ORDER BY key")
+        assert last.fetchall() == [(b"one",), (b"two",)]
 
 
 def test_more_than_there_is_room_for_is_kept_in_part(tmp_path: Path) -> None:
