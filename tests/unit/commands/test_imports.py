@@ -127,6 +127,26 @@ def test_a_run_has_loaded_what_reads_an_answer_once_it_has_one_and_no_more_of_th
     assert modules & (NEVER | NOT_FOR_ASKING) == set()
 
 
+MAX_PATTERNS = 60
+"""Compiled before the first request, those of the standard library included; 46 are, and were 140 once."""
+
+COUNTING = """
+import sys
+def count():
+    import re
+    print(f"patterns:{len(re._cache)}", file=sys.stderr)
+    end(0)
+sys.addaudithook(lambda event, args: event == "socket.connect" and count())
+"""
+
+
+def test_before_its_first_request_a_run_compiles_few_patterns(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+    [told] = loaded(home, "run", "hello", "-m", "openai/m", look=COUNTING + LOOK)
+    assert int(told.removeprefix("patterns:")) <= MAX_PATTERNS, told
+
+
 def test_before_its_first_request_a_run_loads_nothing_that_reads_answers(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
