@@ -233,3 +233,18 @@ def test_a_resumed_run_has_the_profiles_it_was_started_with(home: Home) -> None:
     assert again.code == 0 and "look.md is gone" in again.stderr
     [started] = journal(home.out, "job_started")
     assert started["profile"] == "look"
+
+
+def test_a_recorded_run_is_played_with_the_models_and_tools_of_profiles(home: Home) -> None:
+    head = "subagent_model: fast\ntools: {overrides: {file_glob: disabled, todo_write: lazy}}"
+    profile(home, "look", f"---\n{head}\n---\nLook.\n")
+    profile(home, "lead", "---\ntools: {overrides: {file_write: disabled}}\n---\n")
+    recording = str(home.path / "run.jsonl")
+    ran, _ = sent(home, "--system-prompt-profile", "lead", "--record", recording, profile="look")
+    assert ran.code == 0, ran.stderr
+    for name in ("look", "lead"):
+        (home.path / "config" / "system-prompts" / f"{name}.md").unlink()
+    (home.path / "config" / "providers.toml").unlink()
+    played = home.run("replay", recording, "--output-format", "stream-json")
+    assert played.code == 0, played.stderr
+    assert set(played.result["modelUsage"]) == {"own/m", "own/small"}
