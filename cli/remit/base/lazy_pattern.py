@@ -1,6 +1,6 @@
 """Regular expressions that are compiled when they are first used.
 
-A run loads many modules and uses few of their patterns: compiling all of them was a tenth of the time to start.
+A run loads many modules and uses few of their patterns: compiling all of them takes a tenth of the time to start.
 """
 
 from __future__ import annotations
