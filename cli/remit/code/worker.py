@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from remit.code.extract import MAX_SECONDS, extract
 from remit.code.facts import pack
+from remit.code.grammars import queries
 from remit.code.languages import FIRST_LANGUAGE, by_name, find_name
 
 HARD_SECONDS = 6.0
@@ -53,7 +54,7 @@ def main() -> None:
     os.dup2(null, 2)
     _answer(answers, b"")
     if language := find_name(os.environ.get(FIRST_LANGUAGE, "")):
-        extract(language, b"")
+        queries(language)
     served = 0
     with os.fdopen(0, "rb") as requests:
         while (request := _request(requests)) is not None:
