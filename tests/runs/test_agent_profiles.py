@@ -248,3 +248,21 @@ def test_a_recorded_run_is_played_with_the_models_and_tools_of_profiles(home: Ho
     played = home.run("replay", recording, "--output-format", "stream-json")
     assert played.code == 0, played.stderr
     assert set(played.result["modelUsage"]) == {"own/m", "own/small"}
+
+
+def test_commands_of_agents_are_confined_where_only_they_have_a_shell(home: Home) -> None:
+    profile(home, "lead", "---\ntools: {overrides: {shell: disabled}}\n---\n")
+    script = home.script(
+        {"calls": [{"tool": "task", "arguments": {"description": "look", "prompt": "LOOK", "profile": "builtin"}}]},
+        {"text": "Done."},
+        agents=[
+            {
+                "when": "LOOK",
+                "turns": [{"calls": [{"tool": "shell", "arguments": {"command": "echo hello"}}]}, {"text": "ok"}],
+            }
+        ],
+    )
+    flags = ("--tools", "task=auto,shell=auto", "--system-prompt-profile", "lead")
+    ran = home.stream("Go", "-m", script, *flags, "-o", str(home.out))
+    assert "writes" in ran.events[0]["layers"], ran.events[0]["layers"]
+    assert "hello" in ran.stdout.decode()
