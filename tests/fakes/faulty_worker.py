@@ -16,7 +16,7 @@ from typing import Any
 def main() -> None:
     sys.path[:0] = sys.argv[1:]
     from remit.code import worker
-    from remit.code.extract import extract
+    from remit.code.extract import MAX_SECONDS, extract
     from remit.code.facts import Facts, Reference, pack
 
     worker.HARD_SECONDS = 1.0  # type: ignore[misc]
@@ -43,8 +43,8 @@ def main() -> None:
         b"lie": lambda: Facts("Python"),
     }
 
-    def faulty(language: Any, source: bytes, seconds: float, mentions: bool) -> Facts:
-        fault = faults.get(source.split()[0])
+    def faulty(language: Any, source: bytes, seconds: float = MAX_SECONDS, mentions: bool = True) -> Facts:
+        fault = faults.get(source.split(None, 1)[0] if source else b"")  # A worker warms up on nothing at all.
         return fault() if fault else extract(language, source, seconds, mentions)
 
     worker.extract = faulty  # type: ignore[attr-defined]

@@ -104,7 +104,7 @@ def ours(texts: dict[str, str]) -> set[tuple[Place, Place]]:
     return {
         (place(source), place(target))
         for source, targets in graph.outs.items()
-        for target, bits in zip(targets, graph.how[source], strict=True)
+        for target, bits in zip(targets, graph.outs.bits(source), strict=True)
         if bits & CALL
     }
 
