@@ -179,6 +179,50 @@ def test_a_workspace_that_is_the_home_directory(home: Home) -> None:
     assert "holds the home directory" in notice["text"]
 
 
+def test_what_a_command_makes_in_a_home_directory_does_not_run_later(home: Home) -> None:
+    home.environ["HOME"] = str(home.work)
+    home.write(".config/other", "x")
+    home.write("sub/.bashrc", "x")
+    line = (
+        "echo x > .gitconfig; mkdir -p .config/git; echo x > .config/git/config; echo x > .profile; echo x > sub/.zshrc"
+    )
+    home.write("attack.sh", line)
+    ran = home.stream(
+        "-t",
+        home.task(prompt="Go", tools={"shell": "auto"}),
+        "-m",
+        home.script(*calls("bash attack.sh")),
+        "-o",
+        str(home.out),
+    )
+    confined(ran)
+    [outcome] = outcomes(home)
+    why = "programs of the user would run what it names, outside the sandbox"
+    assert sorted(outcome["data"]["left_behind"]) == [
+        f"{name} was renamed to {name}.refused-*: {why}" for name in (".config/git", ".gitconfig", ".profile")
+    ]
+    assert not [name for name in (".gitconfig", ".profile", ".config/git") if (home.work / name).exists()]
+    assert (home.work / ".config" / "other").exists() and (home.work / "sub" / ".zshrc").exists()
+
+
+def test_a_link_in_the_place_of_a_home_directorys_settings_is_put_aside(home: Home) -> None:
+    home.environ["HOME"] = str(home.work)
+    outside = home.path / "outside"
+    (outside / "git").mkdir(parents=True)
+    home.write("attack.sh", f"ln -s {outside} .config; ln -s {outside}/git .gitconfig")
+    ran = home.stream(
+        "-t",
+        home.task(prompt="Go", tools={"shell": "auto"}),
+        "-m",
+        home.script(*calls("bash attack.sh")),
+        "-o",
+        str(home.out),
+    )
+    confined(ran)
+    assert (outside / "git").exists()
+    assert not [name for name in (".gitconfig", ".config") if os.path.lexists(home.work / name)]
+
+
 def test_temporary_files_last_for_the_run_and_no_longer(home: Home) -> None:
     ran = run(home, "echo kept > $TMPDIR/note; echo $TMPDIR", "cat $TMPDIR/note; ls -A /tmp | head -3")
     assert outcomes(home)[1]["data"]["stdout"].startswith("kept\n")

@@ -155,6 +155,7 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
         workspace=spec.workspace,
         private=private,
         own=settings.own_dirs,
+        home=_home_in(spec.workspace),
         fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec), *_started(spec.workspace)),
     )
     sandbox = probe(grounds, WorkspaceSecrets(spec.workspace, _hidden_by(policy)), wished(), find_bubblewrap())

@@ -134,6 +134,9 @@ def _sandbox(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding
         missing: State = "broken" if settings.sandbox == "required" else "note"
         for name, layer in sandbox.layers().items():
             yield Finding("sandbox", name, "ok" if layer.held else missing, str(layer))
+        if not sandbox.opens and sandbox.layers()["network"].held:
+            why = "commands reach none: there is no network namespace of our own making"
+            yield Finding("sandbox", "granted hosts", "note", why)
     finally:
         sandbox.close()
         leavings.close()

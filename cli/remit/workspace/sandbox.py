@@ -15,8 +15,8 @@ from remit.workspace.process import Confinement
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
 from remit.workspace.sandbox_filters import network_sockets, no_set_user, no_sockets
 from remit.workspace.sandbox_git import GIT_NOTE, Repositories
-from remit.workspace.sandbox_git_search import MAX_FOLDERS
 from remit.workspace.sandbox_mentions import mentioned
+from remit.workspace.sandbox_places import STARTED
 from remit.workspace.sandbox_rights import (
     DEVICES,
     ROOT_KEEPS,
@@ -38,8 +38,9 @@ SHARED_TEMP = ("/tmp", "/var/tmp")
 _TEMP = "tmp"
 _MASKS = "masks"
 _FOLDER = "folder"
-_PUT_ASIDE = "{name} was renamed to {name}.refused-*: git would run what it names, outside the sandbox"
-_UNSEARCHED = f"only {MAX_FOLDERS} directories were searched for repositories that would run programs later"
+_FILTER = "filter"
+_PUT_ASIDE = "{name} was renamed to {name}.refused-*: {who} would run what it names, outside the sandbox"
+_PROGRAMS = "programs of the user"
 
 
 class Layer(msgspec.Struct, frozen=True):
@@ -73,14 +74,16 @@ class Facilities(msgspec.Struct, frozen=True):
 
 class Grounds(msgspec.Struct, frozen=True, kw_only=True):
     """The places of a run, absolute. own: hidden, such as remit's state. fixed: below the workspace, may be read but
-    not written, such as the run's rules. shared: directories of temporary files, which are replaced. private: a
-    directory for what replaces them, and for mount points."""
+    not written, such as the run's rules. home: the user's home directory, where the workspace holds it. shared:
+    directories of temporary files, which are replaced. private: a directory for what replaces them, and for mount
+    points."""
 
     workspace: str
     private: str
     artifacts: str = ""
     own: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    home: str = ""
     shared: tuple[str, ...] = SHARED_TEMP
 
 
@@ -94,7 +97,7 @@ class Sandbox(Confinement):
         self._grounds = grounds
         self._secrets = secrets
         self._repositories = Repositories(
-            secrets.git if secrets is not None else (), os.path.join(grounds.private, GIT_NOTE)
+            secrets.git if secrets is not None else (), os.path.join(grounds.private, GIT_NOTE), grounds.home
         )
         self._temp = os.path.join(grounds.private, _TEMP)
         self._homes = homes()
@@ -157,8 +160,12 @@ class Sandbox(Confinement):
         workspace = os.path.realpath(self._grounds.workspace)
         aside = self._repositories.end()
         told = [os.path.relpath(path, workspace) if _within(path, workspace) else path for path in aside]
-        texts = [_PUT_ASIDE.format(name=name) for name in told]
-        return tuple(texts if self._repositories.whole else [*texts, _UNSEARCHED])
+        started = {os.path.join(self._grounds.home, name) for name in STARTED} if self._grounds.home else set()
+        texts = [
+            _PUT_ASIDE.format(name=name, who=_PROGRAMS if path in started else "git")
+            for path, name in zip(aside, told, strict=True)
+        ]
+        return (*texts, *self._repositories.gaps())
 
     def hidden(self, line: str, directory: str) -> tuple[str, ...]:
         home = os.environ.get("HOME", "~")
@@ -176,6 +183,7 @@ class Sandbox(Confinement):
             masks=masks,
             empty_file=os.path.join(self._grounds.private, MASK_FILE),
             capabilities=list(ROOT_KEEPS) if os.geteuid() == 0 else [],
+            filters=self._filter_files(),
         )
         return [*options, "--chdir", directory, "--", *argv]
 
@@ -277,6 +285,17 @@ class Sandbox(Confinement):
             return []
         return [no_sockets() if self.facilities.seccomp else network_sockets(), no_set_user()]
 
+    def _filter_files(self) -> list[str]:
+        """Each filter in a file."""
+        files = []
+        for number, program in enumerate(self._filters()):
+            path = os.path.join(self._grounds.private, f"{_FILTER}{number}")
+            if not os.path.exists(path):
+                with open(path, "wb") as file:
+                    file.write(program)
+            files.append(path)
+        return files
+
     def _landlock(self) -> Landlock:
         abi = self.facilities.landlock
         places = [*self._kept(), *(self._shared() or [self._temp])]
@@ -296,14 +315,20 @@ class Sandbox(Confinement):
         shutil.rmtree(self._grounds.private, ignore_errors=True)
 
 
+def _unfiltered(have: Facilities, what: str) -> str:
+    """What only a filter of calls would refuse, where there is none."""
+    return "" if have.families or have.seccomp else f"; {what}"
+
+
 def _writes(have: Facilities) -> Layer:
+    left = _unfiltered(have, "commands can make files that run as their owner")
     if have.bubblewrap:
-        return Layer(True, "bubblewrap")
+        return Layer(True, f"bubblewrap{left}")
     by = [f"Landlock {have.landlock}"] if have.landlock else []
     by += ["read-only mounts"] if have.read_only else []
     if have.read_only or have.landlock >= TRUNCATE_ABI:
         note = "" if have.read_only else "; modes and times of files outside can be changed"
-        return Layer(True, " and ".join(by) + note)
+        return Layer(True, " and ".join(by) + note + left)
     if have.landlock:
         return Layer(False, f"Landlock {have.landlock} lets files outside be emptied")
     reasons = [have.why.get(each, "") for each in ("landlock", "read_only", "mounts")]
@@ -311,10 +336,11 @@ def _writes(have: Facilities) -> Layer:
 
 
 def _network(have: Facilities) -> Layer:
+    left = _unfiltered(have, "sockets of kinds that it does not hold, as between virtual machines, can be made")
     if have.bubblewrap:
-        return Layer(True, "bubblewrap")
+        return Layer(True, f"bubblewrap{left}")
     if have.net:
-        return Layer(True, "a network namespace")
+        return Layer(True, f"a network namespace{left}")
     if have.seccomp:
         return Layer(True, "seccomp: no sockets at all")
     return Layer(False, have.why.get("net", "no network namespace, no seccomp"))

@@ -17,8 +17,10 @@ from contextlib import suppress
 import msgspec
 
 from remit.workspace.beneath import fd_path
-from remit.workspace.sandbox_git_search import StoreSearch, unlock_fd
+from remit.workspace.sandbox_git_search import MAX_FOLDERS, StoreSearch, unlock_fd
 from remit.workspace.sandbox_git_settings import harmless
+from remit.workspace.sandbox_git_todo import running_lines, take_out
+from remit.workspace.sandbox_places import STARTED
 
 RULING = ("hooks", "config", "config.worktree", "commondir", "gitdir")
 """Of a directory of git: `commondir` leads to another one, and its hooks and settings."""
@@ -41,22 +43,31 @@ Identity = tuple[int, int]
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
     """What holds while commands run. roots: where they write. stores: the directories of git that were there, with
-    device, inode and the names that were absent. known: all that were there."""
+    device, inode, the names that were absent, and what the list of a rebase ran. known: all that were there."""
 
     roots: list[bytes]
-    stores: list[tuple[bytes, int, int, list[str]]]
+    stores: list[tuple[bytes, int, int, list[str], list[bytes]]]
     known: list[Identity]
 
 
 class _Store:
-    """A directory of git, open. absent: names of RULING that nobody but a running command can have made since."""
+    """A directory of git, or another one with what programs run by themselves, open. names: those that rule them.
+    absent: those of them that nobody but a running command can have made since. runs: what the list of a rebase
+    runs."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, names: Sequence[str] = RULING) -> None:
         self.fd = fd
-        self.absent = self.missing()
+        self.names = names
+        self.settle()
 
-    def missing(self) -> set[str]:
-        return {name for name in RULING if not self.has(name)}
+    def settle(self) -> None:
+        """What is there now is the user's."""
+        self.absent = {name for name in self.names if not self.has(name)}
+        self.runs = running_lines(self.fd)
+
+    def clear(self) -> list[str]:
+        """Put aside what a command has made. Returns where it was."""
+        return _cleared(self.fd, self.absent, self.runs)
 
     def has(self, name: str) -> bool:
         try:
@@ -69,9 +80,10 @@ class _Store:
 class Repositories:
     """Those of a workspace when a run starts. Held open, since a command can move what is above them."""
 
-    def __init__(self, entries: Iterable[str], note: str = "") -> None:
+    def __init__(self, entries: Iterable[str], note: str = "", home: str = "") -> None:
         """entries: absolute paths of all that is called `.git`, directories and files. note: a file in which it is
-        written down, before commands run, what they may not leave behind; "": nowhere."""
+        written down, before commands run, what they may not leave behind; "": nowhere. home: the user's home
+        directory, where commands may write in it."""
         self._stores: dict[Identity, _Store] = {}
         self._links: list[str] = []
         self._running = 0
@@ -80,19 +92,32 @@ class Repositories:
         self._search = StoreSearch()
         self._roots: list[str] | None = None
         self._known: set[Identity] = set()
+        self._beyond = False
+        self._home: _Store | None = None
+        if home:
+            with suppress(OSError):
+                self._home = _Store(os.open(home, _DIRECTORY), STARTED)
         for entry in entries:
             with suppress(OSError):
                 self._take(entry)
 
-    @property
-    def whole(self) -> bool:
-        """Whether all directories could be searched."""
-        return self._search.whole
+    def gaps(self) -> Iterator[str]:
+        """What could not be looked after, in words."""
+        if not self._search.whole:
+            yield f"only {MAX_FOLDERS} directories were searched for repositories that would run programs later"
+        if self._beyond:
+            yield (
+                f"only {MAX_STORES} directories of git are kept as they were: in the others, commands can change what "
+                "git runs later, outside the sandbox"
+            )
 
     def close(self) -> None:
         for store in self._stores.values():
             os.close(store.fd)
         self._stores.clear()
+        if self._home is not None:
+            os.close(self._home.fd)
+            self._home = None
 
     def held(self) -> list[str]:
         """Directories of git, which stay where they are: one that was moved away could be replaced."""
@@ -119,24 +144,27 @@ class Repositories:
                     self._open(path)
         if not self._running:
             # What came while none ran is the user's.
-            for store in self._stores.values():
-                store.absent = store.missing()
+            for store in self._watched():
+                store.settle()
             self._write_note()
         self._running += 1
 
     def end(self) -> list[str]:
         """A command has ended: put aside what it made that would rule git. Returns where that was, absolute."""
         self._running -= 1
-        aside = [name for store in self._stores.values() for name in _clear(store.fd, store.absent)]
+        aside = [name for store in self._watched() for name in store.clear()]
         known = {*self._known, *self._stores}
         return [*aside, *tame(self._search.look(self._roots or ()), self._roots or (), known)]
+
+    def _watched(self) -> list[_Store]:
+        return [*self._stores.values(), *([self._home] if self._home is not None else [])]
 
     def _write_note(self) -> None:
         if not self._note:
             return
         stores = [
-            (os.fsencode(path), *identity, sorted(store.absent))
-            for identity, store in self._stores.items()
+            (os.fsencode(path), *_identity(os.fstat(store.fd)), sorted(store.absent), sorted(store.runs))
+            for store in self._watched()
             if (path := _path(store.fd))
         ]
         note = msgspec.json.encode(
@@ -165,11 +193,13 @@ class Repositories:
 
     def _open(self, path: str) -> None:
         """Beyond MAX_STORES one is left as it is."""
-        if len(self._stores) == MAX_STORES:
-            return
         fd = os.open(path, _DIRECTORY)
         info = os.fstat(fd)
         if (info.st_dev, info.st_ino) in self._stores:
+            os.close(fd)
+            return
+        if len(self._stores) == MAX_STORES:
+            self._beyond = True
             os.close(fd)
             return
         self._stores[info.st_dev, info.st_ino] = _Store(fd)
@@ -182,12 +212,12 @@ def recover(note: str) -> None:
             told = msgspec.json.decode(file.read(), type=Note)
     except (OSError, msgspec.DecodeError):
         return
-    for path, device, inode, absent in told.stores:
+    for path, device, inode, absent, runs in told.stores:
         with suppress(OSError):
             fd = os.open(path, _DIRECTORY)
             try:
                 if _identity(os.fstat(fd)) == (device, inode):
-                    _clear(fd, absent)
+                    _cleared(fd, absent, frozenset(runs))
             finally:
                 os.close(fd)
     roots = [os.fsdecode(root) for root in told.roots]
@@ -230,7 +260,7 @@ def _tame(path: str, roots: Sequence[str], trusted: set[Identity]) -> list[str]:
         common, alone = _read(fd, "commondir")
         if not alone or (common and not _leads_to(path, common, trusted)):
             aside += _clear(fd, ("commondir",))
-        return aside
+        return [*aside, *_cleared(fd, (), frozenset())]
     finally:
         os.close(fd)
 
@@ -286,10 +316,16 @@ def _leads_to(path: str, common: str, trusted: set[Identity]) -> bool:
         return False
 
 
+def _cleared(fd: int, names: Iterable[str], runs: frozenset[bytes]) -> list[str]:
+    """Put aside these names of a directory, and the list of a rebase but for what it ran before."""
+    told = take_out(fd, runs)
+    return [*_clear(fd, names), *([f"{fd_path(fd)}/{told}"] if told else [])]
+
+
 def _clear(fd: int, names: Iterable[str]) -> list[str]:
     """Rename what is there of these names in a directory. Returns where it was."""
     cleared = []
-    for name in names:
+    for name in dict.fromkeys(_own(fd, name) for name in names):
         aside = f"{name}.refused-{os.urandom(4).hex()}"
         with suppress(OSError):
             try:
@@ -300,6 +336,17 @@ def _clear(fd: int, names: Iterable[str]) -> list[str]:
                 os.rename(name, aside, src_dir_fd=fd, dst_dir_fd=fd)
             cleared.append(f"{fd_path(fd)}/{name}")
     return cleared
+
+
+def _own(fd: int, name: str) -> str:
+    """A name in a directory, or the start of it that is a link and leads who knows where."""
+    parts = name.split("/")
+    for end in range(1, len(parts)):
+        start = "/".join(parts[:end])
+        with suppress(OSError):
+            if stat.S_ISLNK(os.lstat(start, dir_fd=fd).st_mode):
+                return start
+    return name
 
 
 def _identity(facts: os.stat_result) -> Identity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 
 import msgspec
 
@@ -107,12 +108,13 @@ def without(have: Facilities, problem: NotStarted) -> Facilities | None:
 def _by_bubblewrap(
     program: str, have: Facilities, grounds: Grounds, secrets: WorkspaceSecrets | None
 ) -> Sandbox | None:
-    """A sandbox made by bwrap, if that works here."""
-    sandbox = Sandbox(Facilities(bubblewrap=program, why=have.why), grounds, secrets)
-    try:
-        return sandbox if _try(sandbox) == 0 else None
-    except NotStarted:
-        return None
+    """A sandbox made by bwrap, if that works here; with filters of calls where it takes them."""
+    for families in dict.fromkeys((bool(network_sockets()), False)):
+        sandbox = Sandbox(Facilities(bubblewrap=program, families=families, why=have.why), grounds, secrets)
+        with suppress(NotStarted):
+            if _try(sandbox) == 0:
+                return sandbox
+    return None
 
 
 def _try(sandbox: Sandbox) -> int:

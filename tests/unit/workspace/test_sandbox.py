@@ -325,8 +325,10 @@ NO_SOCKETS = {
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_kinds_of_sockets(user: str) -> None:
-    ran = confined({**SOCKETS, **NO_SOCKETS}, as_user=user)
+@pytest.mark.parametrize("program", ["", "bwrap"])
+def test_kinds_of_sockets(user: str, program: str) -> None:
+    wish = {"bubblewrap": os.path.realpath(needs(program)), "devices": True} if program else {}
+    ran = confined({**SOCKETS, **NO_SOCKETS}, as_user=user, **wish)
     assert {name: ran.said[name] for name in SOCKETS if ran.code[name] != 0} == {}
     assert [name for name in NO_SOCKETS if "Address family not supported" not in ran.said[name]] == []
 
@@ -414,7 +416,7 @@ def test_mounts_alone(user: str) -> None:
     assert [name for name in (*WRITES, *METADATA) if ran.code[name] == 0] == []
     assert {name: facts[:2] for name, facts in ran.left.items() if name != "daemon"} == {"kept": [0o644, 5]}
     assert SECRET not in ran.said["secret"] + ran.said["own"]
-    assert ran.layers["writes"] == "held: read-only mounts"
+    assert ran.layers["writes"] == "held: read-only mounts; commands can make files that run as their owner"
 
 
 @pytest.mark.parametrize("user", USERS)

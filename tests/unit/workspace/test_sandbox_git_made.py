@@ -17,7 +17,7 @@ from remit.base.ports import Finished
 from remit.base.resources import Effect, Resource
 from remit.workspace.process import ProcessGrant
 from remit.workspace.sandbox import Grounds, Sandbox
-from remit.workspace.sandbox_git import GIT_NOTE, recover
+from remit.workspace.sandbox_git import GIT_NOTE, MAX_STORES, recover
 from remit.workspace.sandbox_git_settings import harmless
 from remit.workspace.sandbox_probe import probe, wished
 from remit.workspace.sandbox_secrets import WorkspaceSecrets
@@ -177,6 +177,71 @@ def test_a_bare_repository_that_was_there_is_held(ground: Ground) -> None:
     done = ground.run(f"! git -C b {POISON} && ! touch b/hooks/x && ! mv b c")
     assert done.left_behind == ()
     assert "vi" in (ground.work / "b" / "config").read_text()
+
+
+COMMITS = f"{GIT} commit -q --allow-empty -m one && {GIT} commit -q --allow-empty -m two"
+STOPPED = f"GIT_SEQUENCE_EDITOR=\"sed -i '1s/^/LINES/'\" {GIT} rebase -q --keep-empty -i HEAD~1"
+TODO = Path(".git/rebase-merge/git-rebase-todo")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        STOPPED.replace("LINES", "break\\nexec touch x; touch $OUT\\n"),
+        STOPPED.replace("LINES", "break\\n  x\\ttouch $OUT\\n"),
+        STOPPED.replace("LINES", "break\\nx touch $OUT\\n") + f" && {{ ln {TODO} other || true; }}",
+        STOPPED.replace("LINES", "break\\nx touch $OUT\\n")
+        + " && mv .git/rebase-merge r && ln -s ../r .git/rebase-merge",
+        STOPPED.replace("LINES", "break\\nx touch $OUT\\n") + f" && mv {TODO} t && ln -s ../../t {TODO}",
+    ],
+)
+@pytest.mark.parametrize("made", [False, True])
+def test_the_list_of_a_rebase_runs_nothing_that_a_command_put_there(ground: Ground, attack: str, made: bool) -> None:
+    begin = f"git init -q . && {COMMITS}"
+    if not made:
+        subprocess.run(["bash", "-c", begin], cwd=ground.work, check=True)
+    done = ground.run(
+        f"{begin if made else 'true'} && {attack.replace('$OUT', str(ground.owned).replace('/', chr(92) + '/'))}"
+    )
+    assert any("rebase-merge" in text for text in done.left_behind), done.left_behind
+    ground.git("rebase", "--continue")
+    assert not ground.owned.exists()
+
+
+def test_a_rebase_of_the_user_keeps_what_it_runs(ground: Ground) -> None:
+    line = STOPPED.replace("LINES", "break\\nexec touch mine\\n")
+    subprocess.run(["bash", "-c", f"git init -q . && {COMMITS} && {line}"], cwd=ground.work, check=True)
+    before = (ground.work / TODO).read_text()
+    assert ground.run("ls").left_behind == ()
+    assert (ground.work / TODO).read_text() == before
+    [text] = ground.run(f"echo 'exec touch $OWNED' >> {TODO}").left_behind
+    assert text.startswith(".git/rebase-merge/git-rebase-todo was renamed to ")
+    assert (ground.work / TODO).read_text() == before
+    ground.git("rebase", "--continue")
+    assert (ground.work / "mine").exists() and not ground.owned.exists()
+
+
+def test_a_rebase_that_runs_nothing_goes_on_in_a_later_command(ground: Ground) -> None:
+    line = STOPPED.replace("LINES", "break\\n")
+    assert ground.run(f"git init -q . && {COMMITS} && {line}").left_behind == ()
+    assert ground.run(f"{GIT} rebase --continue").left_behind == ()
+    assert not (ground.work / TODO).exists()
+
+
+def test_repositories_beyond_the_limit_are_told(ground: Ground) -> None:
+    ground.git("init", "-q")
+    for number in range(MAX_STORES - 1):
+        folder = ground.work / ".git" / "modules" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+        (folder / "objects").mkdir()
+    assert ground.run("ls").left_behind == ()
+    ground.git("init", "-q", "more")
+    ground.sandbox.close()
+    ground._sandbox = None
+    ground.private.mkdir(exist_ok=True)
+    [text] = ground.run("ls").left_behind
+    assert text.startswith(f"only {MAX_STORES} directories of git are kept as they were")
 
 
 def killed(ground: Ground, line: str) -> None:

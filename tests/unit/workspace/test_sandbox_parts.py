@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remit.workspace.process_launch import NotStarted
-from remit.workspace.sandbox import Facilities, Grounds, Sandbox
+from remit.workspace.sandbox import Facilities, Grounds, LayerName, Sandbox
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
 from remit.workspace.sandbox_probe import without
 from remit.workspace.sandbox_secrets import Mask, WorkspaceSecrets, outermost, standing_secrets
@@ -245,6 +245,48 @@ def test_bubblewrap_shows_outer_places_first() -> None:
         "--ro-bind /tmp/w/rules /tmp/w/rules --ro-bind /p/file /tmp/w/.env"
     )
     assert "--ro-bind / /" in " ".join(argv)
+
+
+def test_bubblewrap_is_handed_filters_by_descriptors(tmp_path: Path) -> None:
+    argv = bubblewrap_argv(
+        "bwrap", writable={}, fixed=[], masks={}, empty_file="/p/file", capabilities=[], filters=["/p/a b", "/p/c"]
+    )
+    assert argv[:7] == ["/bin/sh", "-c", 'exec 8<"$1" 9<"$2"; shift 2; exec "$@"', "sh", "/p/a b", "/p/c", "bwrap"]
+    assert "--add-seccomp-fd 8 --add-seccomp-fd 9" in " ".join(argv)
+
+
+@pytest.mark.parametrize(
+    ("have", "layer", "due"),
+    [
+        (Facilities(bubblewrap="/bin/bwrap", families=True), "writes", "held: bubblewrap"),
+        (
+            Facilities(bubblewrap="/bin/bwrap"),
+            "writes",
+            "held: bubblewrap; commands can make files that run as their owner",
+        ),
+        (Facilities(bubblewrap="/bin/bwrap", families=True), "network", "held: bubblewrap"),
+        (
+            Facilities(bubblewrap="/bin/bwrap"),
+            "network",
+            "held: bubblewrap; sockets of kinds that it does not hold, as between virtual machines, can be made",
+        ),
+        (Facilities(net=True, families=True), "network", "held: a network namespace"),
+        (
+            Facilities(net=True),
+            "network",
+            "held: a network namespace; sockets of kinds that it does not hold, as between virtual machines, can be "
+            "made",
+        ),
+        (
+            Facilities(seccomp=True, landlock=6),
+            "writes",
+            "held: Landlock 6; modes and times of files outside can be changed",
+        ),
+    ],
+)
+def test_what_is_left_without_filters_is_said(tmp_path: Path, have: Facilities, layer: LayerName, due: str) -> None:
+    sandbox = Sandbox(have, Grounds(workspace=str(tmp_path), private=str(tmp_path / "private")))
+    assert str(sandbox.layers()[layer]) == due
 
 
 def test_the_private_directory_goes_with_the_sandbox(tmp_path: Path) -> None:

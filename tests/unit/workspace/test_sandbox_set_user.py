@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from fakes.confined import Confined, confined
+from fakes.programs import needs
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "aarch64"),
@@ -45,13 +46,14 @@ WORK = {
 
 
 @cache
-def ran(user: str) -> Confined:
+def ran(user: str, program: str = "") -> Confined:
     look = {f"after {name}": "find . -perm -4000 | grep . && exit 1; rm -rf f g" for name in ATTACKS}
     lines = {}
     for name, line in ATTACKS.items():
         lines[name] = line
         lines[f"after {name}"] = look[f"after {name}"]
-    return confined({**lines, **WORK}, as_user=user)
+    wish = {"bubblewrap": os.path.realpath(needs(program)), "devices": True} if program else {}
+    return confined({**lines, **WORK}, as_user=user, **wish)
 
 
 USERS = pytest.mark.parametrize("user", ["self", "nobody"] if os.geteuid() == 0 else ["self"])
@@ -62,6 +64,14 @@ USERS = pytest.mark.parametrize("user", ["self", "nobody"] if os.geteuid() == 0 
 def test_no_file_becomes_one_that_runs_as_its_owner(user: str, attack: str) -> None:
     assert ran(user).code[attack] != 0, ran(user).said[attack]
     assert ran(user).code[f"after {attack}"] == 0, ran(user).said[f"after {attack}"]
+
+
+@USERS
+def test_bubblewrap_lets_no_file_become_one_either(user: str) -> None:
+    found = ran(user, "bwrap")
+    assert [name for name in ATTACKS if found.code[name] == 0] == []
+    assert [name for name in ATTACKS if found.code[f"after {name}"] != 0] == []
+    assert {name: found.said[name] for name in WORK if found.code[name] != 0} == {}
 
 
 @USERS
