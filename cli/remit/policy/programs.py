@@ -24,11 +24,30 @@ CHANGES_DIRECTORY = frozenset(_listed("cd, pushd, popd"))
 SHELLS = frozenset(_listed("sh, bash, dash, zsh, ksh, ash, fish"))
 """Programs that run the text of their standard input."""
 
+READERS = SHELLS | frozenset(_listed("source, ., at, batch"))
+"""What runs a text that it reads, from its input or from what stands for a file."""
+
+PRINTERS = frozenset(_listed("echo, printf"))
+"""What prints its own words."""
+
+DECLARES = frozenset(_listed("export, declare, typeset, local, readonly"))
+"""Builtins whose words are assignments."""
+
+RUN_VARIABLES = frozenset(
+    _listed(
+        """PROMPT_COMMAND, PAGER, MANPAGER, EDITOR, VISUAL, BROWSER, GIT_PAGER, GIT_EDITOR, GIT_SEQUENCE_EDITOR,
+        GIT_SSH_COMMAND, GIT_SSH, GIT_EXTERNAL_DIFF, GIT_ASKPASS, GIT_PROXY_COMMAND, RSYNC_RSH"""
+    )
+)
+"""Variables whose value is a command line that some program runs."""
+
 WRAPPERS: dict[str, int] = dict.fromkeys(
     _listed(
         """env, sudo, doas, nice, time, nohup, command, xargs, exec, builtin, setsid, stdbuf, ionice, busybox, toybox,
         unbuffer, unshare, nsenter, setpriv, runuser, su, strace, ltrace, pkexec, fakeroot, firejail, systemd-run,
-        rlwrap, valgrind, parallel, entr, chronic, numactl, prlimit, torsocks"""
+        rlwrap, valgrind, parallel, entr, chronic, numactl, prlimit, torsocks, ld.so, ld-linux, ld-linux.so.2,
+        ld-linux-x86-64.so.2, ld-linux-aarch64.so.1, ld-linux-armhf.so.3, ld64.so.2, ld-musl-x86_64.so.1,
+        ld-musl-aarch64.so.1"""
     ),
     0,
 ) | dict.fromkeys(_listed("timeout, chroot, taskset, chrt, flock"), 1)
@@ -43,10 +62,17 @@ JOINED = frozenset(_listed("eval, watch, trap"))
 TEXT_OPTIONS = dict.fromkeys(_listed("mapfile, readarray, compgen"), "-C")
 """Builtins that run the text behind an option."""
 
+_GIT_RUNS = "core\\.(?:pager|editor|sshcommand|askpass|fsmonitor)|sequence\\.editor|diff\\.external|pager\\.[^=]+"
 SETTINGS = {
     "alias": r"\A[^=]+=(.+)",
-    "git": r"(?i)\A(?:-c)?alias\.[^=]+=!(.+)",
-    "ssh": r"(?i)\A(?:-o)?\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[\s=](.+)",
+    "git": rf"(?i)\A(?:(?:-c)?alias\.[^=]+=!|!|(?:-c)?(?:{_GIT_RUNS})=)(.+)",
+    "sed": r"(?:\A|[0-9$/;{}\n=]|-e)[ \t]*e[ \t]+([^\n]+)",
+    **dict.fromkeys(
+        _listed("ssh, scp, sftp"), r"(?i)\A(?:-o)?\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[\s=](.+)"
+    ),
+    **dict.fromkeys(
+        _listed("vim, vi, nvim, ex, view, gvim"), r"\A(?:-c|--cmd=?)?\+?\s*:?\s*(?:sil(?:ent)?!?\s+)?!\s*(.+)"
+    ),
 }
 """Programs that run a text in some of their words: an expression of such words, whose group is that text."""
 

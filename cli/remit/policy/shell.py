@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from remit.base.resources import Effect
-from remit.policy.programs import CHANGES_DIRECTORY, RESERVED, SHELLS, TRANSPARENT
+from remit.policy.programs import CHANGES_DIRECTORY, PRINTERS, READERS, RESERVED, TRANSPARENT
 from remit.policy.shell_scan import (
     MAX_LINE_CHARS,
     PLAIN_ODDITIES,
@@ -184,10 +185,25 @@ def _behind_reserved(command: View) -> View:
 
 
 def _fed(found: Scan, parts: list[Part]) -> Iterator[View]:
-    """The commands of a here-document, on a line with a shell that may read it."""
-    if any(program(view[0]) in SHELLS for part in parts for view in part.views):
-        for text in found.fed:
-            yield from inner_commands(text)
+    """The commands of a here-document, and of what is printed, on a line with a shell that may read it."""
+    if not any(program(view[0]) in READERS for part in parts for view in part.views):
+        return
+    for text in found.fed:
+        yield from inner_commands(text)
+    if found.passes:
+        for command in found.commands:
+            yield from _printed(_behind_reserved(command))
+
+
+def _printed(command: View) -> Iterator[View]:
+    """The commands of the text that a command prints, where it is one that prints its words."""
+    if not command or program(command[0]) not in PRINTERS or not all(word.known for word in command):
+        return
+    words = [word.text for word in command[1:]]
+    for text in dict.fromkeys([" ".join(words), *words]):
+        # What is no command line is text for people.
+        with suppress(UnreadableError):
+            yield from inner_commands(text.replace("\\n", "\n"))
 
 
 # -- redirects ---------------------------------------------------------------------------------

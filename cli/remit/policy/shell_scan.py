@@ -11,7 +11,7 @@ import re
 import msgspec
 
 from remit.base.lazy_pattern import lazy_pattern
-from remit.policy.programs import RESERVED
+from remit.policy.programs import RESERVED, RUN_VARIABLES
 from remit.policy.shell_arithmetic import arithmetic_end
 
 MAX_LINE_CHARS = 64 * 1024
@@ -42,13 +42,14 @@ class Aim(msgspec.Struct, frozen=True):
 class Scan(msgspec.Struct, frozen=True):
     """What a line holds. commands: those inside substitutions first; reserved words still stand before them.
     odd: what was met that a simple command does not hold. fed: texts given to a command as its input. both_ways:
-    where a `<>` stands in the text."""
+    where a `<>` stands in the text. passes: whether what one command prints may be read by another."""
 
     commands: tuple[View, ...]
     aims: tuple[Aim, ...]
     odd: frozenset[str]
     fed: tuple[str, ...]
     both_ways: tuple[int, ...] = ()
+    passes: bool = False
 
 
 class UnreadableError(Exception):
@@ -84,6 +85,22 @@ def inner_commands(text: str) -> tuple[View, ...]:
     reader = _Reader(text, 1)
     reader.read_all()
     return reader.result().commands
+
+
+def expanded_commands(text: str) -> tuple[View, ...]:
+    """The commands in the substitutions of a text that the shell expands later. Raises UnreadableError."""
+    if "$(" not in text and "`" not in text:
+        return ()
+    reader = _Reader(text, 1)
+    reader.read_body()
+    return reader.result().commands
+
+
+def assigned_commands(text: str) -> tuple[View, ...]:
+    """The commands in the value of an assignment, which a program may run later. Raises UnreadableError."""
+    name, _, value = text.partition("=")
+    found = expanded_commands(value)
+    return (*found, *inner_commands(value)) if name in RUN_VARIABLES else found
 
 
 def lone_word(text: str) -> Word | None:
@@ -132,7 +149,8 @@ class _Reader:
 
     def result(self) -> Scan:
         commands, aims, fed = tuple(self._commands), tuple(self._aims), tuple(self._fed)
-        return Scan(commands, aims, frozenset(self.odd), fed, tuple(self._both_ways))
+        passes = "|" in self._text or "<(" in self._text or ">(" in self._text
+        return Scan(commands, aims, frozenset(self.odd), fed, tuple(self._both_ways), passes)
 
     def read_all(self) -> None:
         """Commands up to the end of the text."""
@@ -239,6 +257,8 @@ class _Reader:
                 self.odd.add(f"the reserved word `{word.text}`")
             elif ASSIGNMENT.match(word.text):
                 self.odd.add("an assignment")
+                if word.known and self._depth < MAX_DEPTH:
+                    self._commands += assigned_commands(word.text)
                 return words
         words.append(word)
         return words

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
-from remit.policy.programs import EXEC_OPTIONS, JOINED, RESERVED, SCRIPT_OPTION, SETTINGS, TEXT_OPTIONS, WRAPPERS
-from remit.policy.shell_scan import ASSIGNMENT, MAX_DEPTH, UnreadableError, View, Word, inner_commands, program
+from remit.policy.programs import (
+    DECLARES,
+    EXEC_OPTIONS,
+    JOINED,
+    RESERVED,
+    SCRIPT_OPTION,
+    SETTINGS,
+    TEXT_OPTIONS,
+    WRAPPERS,
+)
+from remit.policy.shell_scan import (
+    ASSIGNMENT,
+    MAX_DEPTH,
+    UnreadableError,
+    View,
+    Word,
+    assigned_commands,
+    inner_commands,
+    program,
+)
 
 MAX_VIEWS = 512
 MAX_VIEWED_WORDS = 50_000
@@ -59,6 +77,7 @@ def unwrapped(view: View) -> Iterator[View]:
         if first.text == "coproc" and len(view) > 2:
             # It may have a name.
             yield view[2:]
+    yield from _assigned(view)
     if name in WRAPPERS:
         yield from _behind_options(view)
     if name in SCRIPT_OPTION:
@@ -71,11 +90,25 @@ def unwrapped(view: View) -> Iterator[View]:
             yield view[place + 1 :]
 
 
+def _assigned(view: View) -> Iterator[View]:
+    """What stands in assignments with quotes in them, and the command behind those."""
+    given = list(takewhile(lambda word: ASSIGNMENT.match(word.text), view))
+    for word in given:
+        if word.known:
+            yield from assigned_commands(word.text)
+    if given and len(given) < len(view):
+        yield view[len(given) :]
+
+
 def _texts(name: str, view: View) -> Iterator[View]:
     """What stands in single words of a program that runs them, now or when another name is called."""
     if name == "hash" and len(view) > 2 and view[1].text.startswith("-"):
         # `-p PATH NAME`: NAME is from now on that program.
         yield view[2:3]
+    if name in DECLARES:
+        for word in view[1:]:
+            if word.known and ASSIGNMENT.match(word.text):
+                yield from assigned_commands(word.text)
     if name in SETTINGS:
         for word in view[1:]:
             if match := re.search(SETTINGS[name], word.text, re.DOTALL):
