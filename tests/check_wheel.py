@@ -20,6 +20,8 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 GRAMMARS = "remit/_grammars/"
 
@@ -144,7 +146,7 @@ def run_tests(python: Path, folder: Path, arguments: list[str]) -> int:
         subprocess.check_output([python, "-c", "import site; print(site.getsitepackages()[0])"], text=True).strip()
     )
     # A directory that a .pth file names comes last, and its own .pth files, that of the checkout, are not read.
-    (site / "tests_of_remit.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    (site / "tests_of_remit.pth").write_text(f"{Path(pytest.__file__).parent.parent}\n")
     where = subprocess.check_output([python, "-c", "import remit; print(remit.__file__)"], cwd=trial, text=True).strip()
     assert Path(where).parent.parent == site, where
     print(f"+ pytest {' '.join(arguments)}, with {where}", flush=True)

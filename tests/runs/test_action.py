@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from fakes.cli import Home
@@ -68,3 +72,41 @@ def test_every_input_and_output_is_wired() -> None:
     script = (ACTION / "run.sh").read_text()
     assert all(f'"{name}"' in script for name in action["outputs"])
     assert all(variable in script for variable in action["runs"]["steps"][1]["env"])
+
+
+HOSTILE = ["$(touch hit)", "`touch hit`", '"; touch hit; "', "' || touch hit #", "--allow=shell", "a\nverdict=done"]
+
+
+def steps() -> list[dict[str, Any]]:
+    """The steps of the action that are scripts, as the file has them."""
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    return [step for step in action["runs"]["steps"] if "run" in step]
+
+
+def test_no_input_is_written_into_a_script() -> None:
+    assert [step["run"] for step in steps() if "${{" in step["run"]] == []
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_inputs_are_words_and_nothing_else(value: str, home: Home) -> None:
+    inputs = dict.fromkeys(("task", "prompt", "policy", "approvals", "arguments", "model", "install"), "")
+    inputs |= {"out": str(home.out), "prompt": value, "model": home.script({"text": "Done."})}
+    environ = {
+        name: re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", lambda match: inputs[match[1]], text)
+        for name, text in steps()[-1]["env"].items()
+    }
+    program = home.path / "bin" / "remit"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m remit "$@"\n')
+    program.chmod(0o755)
+    told = {"GITHUB_ACTION_PATH": str(ACTION), "GITHUB_OUTPUT": str(home.path / "output")}
+    ran = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", steps()[-1]["run"]],
+        cwd=home.work,
+        env={**home.environ, **told, **environ, "PATH": f"{program.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not list(home.path.rglob("hit"))
+    assert json.dumps(value, ensure_ascii=False)[1:-1] in (home.out / "journal.jsonl").read_text()
