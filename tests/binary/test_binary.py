@@ -199,3 +199,17 @@ def test_it_runs_for_a_user_without_rights(program: Path, tmp_path: Path) -> Non
         assert ran.returncode == 0, ran.stderr
     finally:
         shutil.rmtree(place)
+
+
+def test_its_examples_run_from_where_it_unpacks_itself(program: Path, cache: Cache, tmp_path: Path) -> None:
+    """That place is remit's own, and closed to runs."""
+    out = tmp_path / "out"
+    ran = cache.run(program, "run", "--example", "sales-report", "-o", str(out), "-n", "-q")
+    assert ran.returncode == 0, ran.stderr
+    assert (out / "artifacts" / "report.md").is_file()
+
+
+def test_it_is_the_other_command_by_that_name(program: Path, cache: Cache, tmp_path: Path) -> None:
+    (tmp_path / "remit-sdk").symlink_to(program)
+    for _ in range(2):
+        assert "(remit-sdk " in cache.run(tmp_path / "remit-sdk", "--version").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import resources
 
 import msgspec
@@ -29,8 +30,9 @@ def with_example(flags: RunFlags, name: str, settings: Settings) -> RunFlags:
             f"there is no example {name!r}", where="--example", hint=f"{near} examples: {', '.join(names)}".strip()
         )
     with resources.as_file(examples.joinpath(name)) as place:
-        task = str(place / "task.yaml")
-        script = str(place / SCRIPT_FILE)
+        folder = _outside(str(place)) if getattr(sys, "frozen", False) else str(place)
+    task = os.path.join(folder, "task.yaml")
+    script = os.path.join(folder, SCRIPT_FILE)
     model = flags.model or settings.model
     if not model:
         model = f"scripted/{script}"
@@ -39,3 +41,13 @@ def with_example(flags: RunFlags, name: str, settings: Settings) -> RunFlags:
             "the tools are real. Use a model with -m, such as -m openai/MODEL\n"
         )
     return msgspec.structs.replace(flags, task=task, model=model)
+
+
+def _outside(place: str) -> str:
+    """A copy of an example: the one-file program lies in the user's cache, which no run may read. It stays, so that the
+    run can be resumed."""
+    import shutil
+    import tempfile
+
+    copy = os.path.join(tempfile.mkdtemp(prefix="remit-example-"), os.path.basename(place))
+    return shutil.copytree(place, copy)
