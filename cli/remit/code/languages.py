@@ -10,8 +10,9 @@ import msgspec
 
 _HASH_BANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 HEAD_BYTES = 256
-FIRST_LANGUAGE = "REMIT_PARSE_FIRST"
-"""The variable by which a worker is told what it reads first: what that takes is at hand when the source comes."""
+FIRST_LANGUAGE = "_REMIT_PARSE_FIRST"
+"""The variable by which a worker is told what it reads first: what that takes is at hand when the source comes. Ours
+alone: nobody sets it."""
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
