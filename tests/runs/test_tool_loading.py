@@ -204,11 +204,24 @@ def test_prompt_and_tools_show_what_the_model_gets(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "name", "hint"),
+    ("flags", "on"),
     [
-        ("--tools", "Bash", "Bash is `shell` here"),
-        ("--allowed-tools", "Read", "Read is `file_read` here, or read_file, view_image, analyze_csv"),
-        ("--disallowed-tools", "Task", "Task is `task` here"),
+        (["--tools", "Read,Bash=auto"], {"file_read", "shell"}),
+        (["--tools", "file_read,read_file,shell=auto", "--allowed-tools", "Read"], {"file_read", "read_file"}),
+        (["--tools", "file_read,read_file,shell=auto", "--disallowed-tools", "Read"], {"shell"}),
+        (["--tools", "file_edit,file_write", "--allowed-tools", "MultiEdit"], {"file_edit"}),
+    ],
+)
+def test_names_of_claude_code_stand_for_ours(home: Home, flags: list[str], on: set[str]) -> None:
+    states = {name: entry["state"] for name, entry in tools(home, *flags).items()}
+    assert {name for name, state in states.items() if state == "on"} - {"tool_output", "update_plan"} == on
+
+
+@pytest.mark.parametrize(
+    ("flag", "name", "message"),
+    [
+        ("--allowed-tools", "Task", "task is not ticked"),
+        ("--tools", "NotebookEdit", "unknown tool 'NotebookEdit'"),
         (
             "--allowed-tools",
             "Bash(git log:*)",
@@ -216,7 +229,7 @@ def test_prompt_and_tools_show_what_the_model_gets(home: Home) -> None:
         ),
     ],
 )
-def test_a_name_of_another_program_is_told_as_ours(home: Home, flag: str, name: str, hint: str) -> None:
+def test_a_name_of_claude_code_that_cannot_be_taken(home: Home, flag: str, name: str, message: str) -> None:
     ran = home.run("run", "go", "-m", home.script({"text": "x"}), flag, name)
     assert ran.code == 2
-    assert f"unknown tool '{name}'" in ran.stderr and hint in ran.stderr
+    assert message in ran.stderr

@@ -78,11 +78,16 @@ FOREIGN_NAMES: dict[str, tuple[str, ...]] = _ours()
 """By each name of theirs the tools of ours that do the same, the nearest first, as far as they are there."""
 
 
+def ours_for(name: str, tools: Container[str]) -> tuple[str, ...]:
+    """Tools of ours that a name stands for, the nearest first: itself, or those that a name of theirs is for."""
+    return (name,) if name in tools else tuple(tool for tool in FOREIGN_NAMES.get(name, ()) if tool in tools)
+
+
 def named_here(name: str, tools: Container[str]) -> str:
     """What to write in place of a name of theirs, with or without a specifier in parentheses; "" for any other."""
     theirs, specified, _ = name.partition("(")
-    ours = [tool for tool in FOREIGN_NAMES.get(theirs, ()) if tool in tools]
-    if not ours:
+    ours = ours_for(theirs, tools)
+    if not ours or theirs in tools:
         return ""
     first, *others = ours
     told = f"{theirs} is `{first}` here" + (f", or {', '.join(others)}" if others else "")

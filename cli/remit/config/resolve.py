@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Literal, Protocol
 
 import msgspec
 
 from remit.base.calls import Decide
+from remit.base.claude_names import ours_for
 from remit.base.errors import Fault, Faults, UsageFault
 from remit.base.messages import Effort, ImageBlock
 from remit.base.resources import Effect
@@ -365,10 +366,11 @@ class _Resolve:
     def _flag_ticks(self, task: Task | None) -> Iterator[tuple[str, Tick]]:
         words = [word.strip() for item in self._flags.tools or () for word in item.split(",")]
         for word in filter(None, words):
-            name, equals, decide = word.partition("=")
+            given, equals, decide = word.partition("=")
             where = f"--tools {shorten(word)}"
-            if name not in self._tools:
-                self._fault(f"unknown tool {shorten(name)}", where, valid_tools(name, self._effects))
+            name = next(iter(ours_for(given, self._tools)), "")
+            if not name:
+                self._fault(f"unknown tool {shorten(given)}", where, valid_tools(given, self._effects))
             elif not equals:
                 yield name, self._plain_tick(name, task, where)
             elif decide not in ("auto", "ask", "deny"):
@@ -448,7 +450,7 @@ class _Resolve:
         off = {name: Disabled(where, "it is disabled by the settings") for name, where in self._disabled()}
         for name in self._named(self._flags.disallowed_tools, "--disallowed-tools"):
             off[name] = Disabled("--disallowed-tools", "it is in --disallowed-tools")
-        eager = tuple(self._named(self._flags.allowed_tools, "--allowed-tools"))
+        eager = tuple(self._named(self._flags.allowed_tools, "--allowed-tools", {*spec.ticks, OUTPUT_TOOL}))
         for name in eager:
             if name not in spec.ticks and name != OUTPUT_TOOL:
                 self._fault(f"{name} is not ticked", "--allowed-tools", f"tick it in the task, or with --tools {name}")
@@ -468,14 +470,17 @@ class _Resolve:
                 hint = valid_tools(name, self._effects)
                 self._fault(f"`agent.disabled_tools`: unknown tool {shorten(name)}", where, hint)
 
-    def _named(self, given: tuple[str, ...], flag: str) -> Iterator[str]:
-        """The tools that a flag names."""
+    def _named(self, given: tuple[str, ...], flag: str, ticked: Container[str] = ()) -> Iterator[str]:
+        """The tools that a flag names, once each. ticked: which of several are meant, where one word is for several."""
         words = (word.strip() for item in given for word in item.split(","))
-        for name in dict.fromkeys(filter(None, words)):
-            if name in self._tools:
-                yield name
-            else:
-                self._fault(f"unknown tool {shorten(name)}", flag, valid_tools(name, self._effects))
+        names: dict[str, None] = {}
+        for word in filter(None, words):
+            ours = ours_for(word, self._tools)
+            if not ours:
+                self._fault(f"unknown tool {shorten(word)}", flag, valid_tools(word, self._effects))
+            meant = [name for name in ours if name in ticked] if ticked else ours
+            names |= dict.fromkeys(meant or ours[:1])
+        yield from names
 
     def _plain_tick(self, name: str, task: Task | None, where: str) -> Tick:
         """A tool named without a word: as the task ticks it, else auto unless it acts in the world."""
