@@ -65,7 +65,7 @@ def check_list(program: Path, unpacked: Path) -> None:
     assert not made_with - {"packaging"} & set(packages), "only needed to build"
     others = {name: each for name, each in packages.items() if locked.get(name, each["version"]) != each["version"]}
     assert not others, others
-    assert {"httpx", "msgspec", "typer", "pillow", "tree-sitter", "tree-sitter-language-pack"} <= set(packages)
+    assert {"h11", "msgspec", "typer", "pillow", "tree-sitter", "tree-sitter-language-pack"} <= set(packages)
     names = {path.name for path in unpacked.rglob("*")}
     assert all(package in packages for file, package in BUILT_IN.items() if {file, f"{file}.xz"} & names)
     libraries = {each["name"]: each["hashes"][0]["content"] for each in bill["components"] if "hashes" in each}
