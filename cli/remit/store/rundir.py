@@ -477,9 +477,15 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
 
 
 def find_session(state_dir: str, session_id: str) -> RunEntry | None:
-    """The run that serves this session, if its directory is there."""
-    entries = list_runs(state_dir)
-    return next((each for each in entries if each.status and each.status.session_id == session_id), None)
+    """The run that serves this session, if its directory is there: of several the one that began last."""
+    ours = [each for each in list_runs(state_dir) if each.status and each.status.session_id == session_id]
+    return max(ours, key=_begun, default=None)
+
+
+def _begun(entry: RunEntry) -> float:
+    """Within one second the ids of runs are in the order of chance."""
+    assert entry.status is not None
+    return entry.status.started
 
 
 def latest_session(state_dir: str, workspace: str) -> RunEntry | None:
