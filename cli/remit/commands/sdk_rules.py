@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from remit.base.claude_names import FOREIGN_NAMES, NAMED
+from remit.base.claude_names import FOREIGN_NAMES, NAMED, ours_for
 from remit.base.spec import SHELL_LINE, Hook, HookEvent
 from remit.commands.output import write_stderr
 from remit.commands.sdk_flags import MODES, SdkFlags
@@ -85,8 +85,7 @@ def _known(names: Iterable[str]) -> tuple[str, ...]:
     kept = []
     for name in names:
         tool = name.partition("(")[0]
-        served = tool.startswith(_SERVER_TOOL)
-        if served or tool in effects or any(ours in effects for ours in FOREIGN_NAMES.get(tool, ())):
+        if tool.startswith(_SERVER_TOOL) or ours_for(tool, effects):
             kept.append(name)
         else:
             write_stderr(f"remit-sdk: there is no tool {tool}; `{name}` is passed over\n")
@@ -251,7 +250,7 @@ def _offered(flags: SdkFlags) -> list[str]:
         return [tool for tool in default if tool != "question" or flags.permission_tool]
     wanted: list[str] = []
     for name in flags.tools:
-        found = [ours for ours in FOREIGN_NAMES.get(name, (name,)) if ours in effects]
+        found = ours_for(name, effects)
         if not found:
             write_stderr(f"remit-sdk: there is no tool {name}\n")
         wanted += found[:1]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from remit.base.calls import Decide, RuleRef
-from remit.base.claude_names import FOREIGN_NAMES
+from remit.base.claude_names import FOREIGN_NAMES, ours_for
 from remit.base.errors import Fault
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.resources import Effect
@@ -91,7 +91,7 @@ def _parse(text: str, tool_effects: Mapping[str, frozenset[Effect]]) -> tuple[fr
     match = _FOREIGN.fullmatch(text)
     if match is None or match[1] not in FOREIGN_NAMES:
         raise _BadFlagError(f"unknown tool {shorten(tool)}", tool_hint(tool, tool_effects))
-    names = frozenset(name for name in FOREIGN_NAMES[match[1]] if name in tool_effects)
+    names = frozenset(ours_for(match[1], tool_effects))
     if not names:
         raise _BadFlagError(f"no tool here does what {match[1]} does", tool_hint(match[1], tool_effects))
     return names, *_foreign(match[1], match[2])
