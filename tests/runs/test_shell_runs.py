@@ -179,6 +179,13 @@ def test_a_workspace_that_is_the_home_directory(home: Home) -> None:
     assert "holds the home directory" in notice["text"]
 
 
+def attacked(home: Home, script: str) -> None:
+    """A whole run in which a command runs a script of bash, confined."""
+    home.write("attack.sh", script)
+    task = home.task(prompt="Go", tools={"shell": "auto"})
+    confined(home.stream("-t", task, "-m", home.script(*calls("bash attack.sh")), "-o", str(home.out)))
+
+
 def test_what_a_command_makes_in_a_home_directory_does_not_run_later(home: Home) -> None:
     home.environ["HOME"] = str(home.work)
     home.write(".config/other", "x")
@@ -186,16 +193,7 @@ def test_what_a_command_makes_in_a_home_directory_does_not_run_later(home: Home)
     line = (
         "echo x > .gitconfig; mkdir -p .config/git; echo x > .config/git/config; echo x > .profile; echo x > sub/.zshrc"
     )
-    home.write("attack.sh", line)
-    ran = home.stream(
-        "-t",
-        home.task(prompt="Go", tools={"shell": "auto"}),
-        "-m",
-        home.script(*calls("bash attack.sh")),
-        "-o",
-        str(home.out),
-    )
-    confined(ran)
+    attacked(home, line)
     [outcome] = outcomes(home)
     why = "programs of the user would run what it names, outside the sandbox"
     assert sorted(outcome["data"]["left_behind"]) == [
@@ -209,16 +207,7 @@ def test_a_link_in_the_place_of_a_home_directorys_settings_is_put_aside(home: Ho
     home.environ["HOME"] = str(home.work)
     outside = home.path / "outside"
     (outside / "git").mkdir(parents=True)
-    home.write("attack.sh", f"ln -s {outside} .config; ln -s {outside}/git .gitconfig")
-    ran = home.stream(
-        "-t",
-        home.task(prompt="Go", tools={"shell": "auto"}),
-        "-m",
-        home.script(*calls("bash attack.sh")),
-        "-o",
-        str(home.out),
-    )
-    confined(ran)
+    attacked(home, f"ln -s {outside} .config; ln -s {outside}/git .gitconfig")
     assert (outside / "git").exists()
     assert not [name for name in (".gitconfig", ".config") if os.path.lexists(home.work / name)]
 

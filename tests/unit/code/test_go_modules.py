@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from fakes.trees import edges, graph, tree
@@ -11,9 +13,9 @@ from remit.code.roots import go_module
 LIB = "package store\n\nfunc Open() {}\n"
 
 
-def calls(imported: str, importer: str, library: str) -> bool:
+def calls(imported: str, importer: str, library: str, manifests: Mapping[str, str] = {}) -> bool:
     source = f'package main\n\nimport "{imported}"\n\nfunc run() {{ store.Open() }}\n'
-    return f"{importer}:run -> {library}:Open" in edges(graph({importer: source, library: LIB}))
+    return f"{importer}:run -> {library}:Open" in edges(graph({**manifests, importer: source, library: LIB}))
 
 
 @pytest.mark.parametrize(
@@ -55,9 +57,7 @@ def test_modules_are_known_by_their_manifests(imported: str, importer: str, libr
         "cmd/go.mod": 'module "example.com/tools"\n',
         "store/go.mod": "module example.com/store // here\n",
     }
-    source = f'package main\n\nimport "{imported}"\n\nfunc run() {{ store.Open() }}\n'
-    told = edges(graph({**manifests, importer: source, library: LIB}))
-    assert (f"{importer}:run -> {library}:Open" in told) is found
+    assert calls(imported, importer, library, manifests) is found
 
 
 def test_the_package_at_the_top_of_a_tree() -> None:
