@@ -17,7 +17,7 @@ from remit.base.ports import ArtifactInfo
 from remit.base.records import PromptEnded, Record, RunStarted
 from remit.base.text import visible
 from remit.engine.state import State
-from remit.store.rundir import RunEntry, RunStatus, find_run, list_runs
+from remit.store.rundir import RunEntry, RunStatus, each_run, find_run, list_runs
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -119,14 +119,16 @@ def show(
 
 def there(state_dir: str, number: int) -> tuple[list[RunEntry], int]:
     """The newest `number` runs that have their directory, and how many were passed over for want of it."""
-    seen = number
-    while True:
-        entries = list_runs(state_dir, seen)
-        found = [place for place, entry in enumerate(entries) if entry.status is not None][:number]
-        if len(found) == number or len(entries) < seen:
-            looked_at = found[-1] + 1 if len(found) == number else len(entries)
-            return [entries[place] for place in found], looked_at - len(found)
-        seen *= 2
+    found: list[RunEntry] = []
+    gone = 0
+    for entry in each_run(state_dir):
+        if len(found) == number:
+            break
+        if entry.status is None:
+            gone += 1
+        else:
+            found.append(entry)
+    return found, gone
 
 
 def table(entries: Sequence[RunEntry]) -> list[str]:

@@ -8,10 +8,11 @@ lives, however it dies. A new run in a used directory first moves the old one, w
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -446,8 +447,13 @@ class RunEntry(msgspec.Struct, frozen=True):
 
 def list_runs(state_dir: str, limit: int | None = None) -> list[RunEntry]:
     """The runs registered under the state directory, newest first."""
+    return list(itertools.islice(each_run(state_dir), limit))
+
+
+def each_run(state_dir: str) -> Iterator[RunEntry]:
+    """The same one after another: no more of them are read than are asked for."""
     runs = os.path.join(os.path.abspath(state_dir), "runs")
-    return [_entry(runs, run_id) for run_id in _registered(runs)[:limit]]
+    return _newest_first(runs, _registered(runs))
 
 
 def find_run(state_dir: str, ref: str) -> RunEntry:
@@ -461,7 +467,7 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
         # An unset variable: taken for a path it would be the current directory.
         raise _unknown(ref, ids)
     if ref == "last":
-        return _last(runs, ids)
+        return _newest(runs, ids)
     if ref not in ids and (status := read_status(ref)) is not None:
         path = os.path.abspath(ref)
         return RunEntry(status.run_id, path, _state(path, status), status)
@@ -478,19 +484,12 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
 
 def find_session(state_dir: str, session_id: str) -> RunEntry | None:
     """The run that serves this session, if its directory is there: of several the one that began last."""
-    ours = [each for each in list_runs(state_dir) if each.status and each.status.session_id == session_id]
-    return max(ours, key=_begun, default=None)
-
-
-def _begun(entry: RunEntry) -> float:
-    """Within one second the ids of runs are in the order of chance."""
-    assert entry.status is not None
-    return entry.status.started
+    return next((each for each in each_run(state_dir) if each.status and each.status.session_id == session_id), None)
 
 
 def latest_session(state_dir: str, workspace: str) -> RunEntry | None:
     """The session of this directory that was used last."""
-    ours = [each for each in list_runs(state_dir) if each.status and each.status.workspace == workspace]
+    ours = [each for each in each_run(state_dir) if each.status and each.status.workspace == workspace]
     return max(ours, key=_last_use, default=None)
 
 
@@ -505,6 +504,16 @@ def _registered(runs: str) -> list[str]:
     except OSError:
         return []
     return sorted({name.removesuffix(".json") for name in names if is_run_id(name.removesuffix(".json"))}, reverse=True)
+
+
+def _newest_first(runs: str, ids: list[str]) -> Iterator[RunEntry]:
+    """By when they began, the last first. Within one second the ids are in the order of chance: `run.json` knows."""
+    for _, same_second in itertools.groupby(ids, key=lambda run_id: run_id.rpartition("-")[0]):
+        yield from sorted((_entry(runs, run_id) for run_id in same_second), key=_began, reverse=True)
+
+
+def _began(entry: RunEntry) -> float:
+    return entry.status.started if entry.status is not None else 0.0
 
 
 def _entry(runs: str, run_id: str) -> RunEntry:
@@ -533,18 +542,10 @@ def _there(entry: RunEntry) -> RunEntry:
     return entry
 
 
-def _last(runs: str, ids: list[str]) -> RunEntry:
-    newest: tuple[str, float, RunEntry] | None = None
-    for run_id in ids:
-        second = run_id.rpartition("-")[0]
-        if newest is not None and second != newest[0]:
-            break
-        entry = _entry(runs, run_id)
-        # Within one second the ids are in the order of chance.
-        if entry.status is not None and (newest is None or entry.status.started > newest[1]):
-            newest = (second, entry.status.started, entry)
-    if newest is not None:
-        return newest[2]
+def _newest(runs: str, ids: list[str]) -> RunEntry:
+    for entry in _newest_first(runs, ids):
+        if entry.status is not None:
+            return entry
     raise UsageFault("there is no run yet", where=runs, hint="start one with remit run")
 
 

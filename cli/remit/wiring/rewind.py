@@ -12,7 +12,7 @@ import msgspec
 from remit.base.errors import RemitError
 from remit.base.records import REPORT, Answered, CallSettled, Record, SessionForked, UserSaid
 from remit.store.journal import read_journal
-from remit.store.rundir import JOURNAL_FILE, RunEntry, list_runs
+from remit.store.rundir import JOURNAL_FILE, RunEntry, each_run
 
 _ANSWER = re.compile(r"msg_(\d+)")
 NO_MESSAGE = "no_session"
@@ -47,7 +47,7 @@ def _line_of(entry: RunEntry, state_dir: str) -> Iterator[tuple[RunEntry, Sequen
         records, _ = read_journal(os.path.join(entry.path, JOURNAL_FILE))
         yield entry, records
         origin = next((each.run_id for each in records if isinstance(each, SessionForked)), "")
-        found = next((each for each in list_runs(state_dir) if origin and each.run_id == origin), None)
+        found = next((each for each in each_run(state_dir) if origin and each.run_id == origin), None)
         if found is None:
             return
         entry = found

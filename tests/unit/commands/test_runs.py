@@ -121,7 +121,7 @@ def test_runs_that_are_gone_are_hidden_and_counted(
     state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(7):
-        run_id = f"20260101-000000-{number:06x}"
+        run_id = f"20260101-00000{number}-{number:06x}"
         make(state, run_id, [], str(tmp_path / str(number)))
         if number in (1, 4, 5, 6):
             (tmp_path / str(number)).rename(tmp_path / f"moved{number}")

@@ -22,12 +22,14 @@ from remit.store.rundir import (
     find_run,
     in_use,
     is_run_id,
+    latest_session,
     list_runs,
     new_run_id,
     read_status,
 )
 
 ONE, TWO, THREE = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb", "20260103-000000-cccccc"
+SESSION = "0a1b2c3d-0000-4000-8000-00000000aaaa"
 
 
 @dataclass
@@ -505,6 +507,21 @@ def test_runs_are_listed_newest_first(tmp_path: Path, three: str) -> None:
         (ONE, os.path.join(three, "runs", ONE), "done"),
     ]
     assert [entry.run_id for entry in list_runs(three, 1)] == [THREE]
+
+
+def test_within_one_second_runs_are_listed_by_when_they_began(state: str) -> None:
+    began = {
+        f"20260101-000000-{chance}": moment for chance, moment in (("aaaaaa", 0.7), ("bbbbbb", 0.2), ("cccccc", 0.5))
+    }
+    for run_id, moment in began.items():
+        run = RunDir.create(None, state, run_id, started=moment)
+        run.update(session_id=SESSION, workspace="/w")
+        run.close()
+
+    assert [entry.run_id[-6:] for entry in list_runs(state)] == ["aaaaaa", "cccccc", "bbbbbb"]
+    assert [entry.run_id[-6:] for entry in list_runs(state, 2)] == ["aaaaaa", "cccccc"]
+    newest = [find_run(state, "last"), find_run(state, SESSION), latest_session(state, "/w")]
+    assert [entry.run_id[-6:] for entry in newest if entry] == ["aaaaaa"] * 3
 
 
 def test_what_vanished_or_is_broken_is_listed_as_gone(tmp_path: Path, three: str) -> None:
