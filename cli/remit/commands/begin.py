@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remit.commands.sessions import SessionFlags
     from remit.config.resolve import RunFlags
     from remit.config.settings import Settings
-    from remit.store.rundir import RunEntry
+    from remit.store.run_list import RunEntry
     from remit.wiring import Listeners, Ports, ReadyRun
 
 MANY = ("allowed_tools", "disallowed_tools", "allow", "deny", "fallback_models", "images", "inputs", "hooks")

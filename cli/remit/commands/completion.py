@@ -44,7 +44,7 @@ def own_words(kind: Literal["runs", "proposals"]) -> Iterator[str]:
 
     state_dir = load_settings(os.environ).state_dir
     if kind == "runs":
-        from remit.store.rundir import list_runs
+        from remit.store.run_list import list_runs
 
         for entry in list_runs(state_dir, MOST_WORDS):
             name = entry.status.name if entry.status else ""

@@ -49,7 +49,8 @@ def resume(
     from remit.config.resume import ResumeFlags, changed_spec, said_by
     from remit.config.settings import load_settings
     from remit.providers.catalog import placed
-    from remit.store.rundir import RunDir, find_run
+    from remit.store.run_list import find_run
+    from remit.store.rundir import RunDir
     from remit.tools.registry import tool_effects
 
     watch = Watch()

@@ -17,7 +17,8 @@ from remit.base.ports import ArtifactInfo
 from remit.base.records import PromptEnded, Record, RunStarted
 from remit.base.text import visible
 from remit.engine.state import State
-from remit.store.rundir import RunEntry, RunStatus, each_run, find_run, list_runs
+from remit.store.run_list import RunEntry, each_run, find_run, list_runs
+from remit.store.run_status import RunStatus
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -280,7 +280,7 @@ def _effort(flags: SdkFlags, wanted: Wanted) -> Any:
 
 
 def _place(flags: SdkFlags, settings: Settings, cwd: str) -> Place:
-    from remit.store.rundir import find_session, latest_session
+    from remit.store.run_list import find_session, latest_session
     from remit.wiring.rewind import Point
     from remit.wiring.sdk import Place
 

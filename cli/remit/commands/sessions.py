@@ -12,7 +12,7 @@ from remit.base.errors import UsageFault
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.spec import RunSpec
 from remit.base.text import shorten
-from remit.store.rundir import RunEntry, find_run, find_session, latest_session
+from remit.store.run_list import RunEntry, find_run, find_session, latest_session
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""The directory of a run, and finding it again.
+"""The directory of a run.
 
 One process at a time owns a run directory: it holds a lock on the file `lock` there for as long as it
 lives, however it dies. A new run in a used directory first moves the old one, whole, to
@@ -8,26 +8,20 @@ lives, however it dies. A new run in a used directory first moves the old one, w
 from __future__ import annotations
 
 import errno
-import itertools
 import os
-import stat
-import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from remit.base.errors import RemitError, UsageFault
-from remit.base.lazy_pattern import lazy_pattern
-from remit.base.ports import Clock
 from remit.base.text import shorten
 from remit.store.durable import DIRECTORY, environment_fault, replace_file, sync_directory, telling
 from remit.store.journal import repair_journal
+from remit.store.run_lock import LOCK_FILE, foreign, take_lock
+from remit.store.run_status import STATUS_FILE, RunStatus, read_status
 
-STATUS_FILE = "run.json"
 JOURNAL_FILE = "journal.jsonl"
-LOCK_FILE = "lock"
 EARLIER = "earlier"
 # What a run puts into its directory, `run.json` aside.
 PARTS = (
@@ -35,52 +29,11 @@ PARTS = (
     *("calls", "outputs", "tasks", "plan.md", "artifacts"),
 )
 
-_RUN_ID = lazy_pattern(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_SESSION_ID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_MARK = b"remit "
-_LOCK_TRIES = 10
-_LOCK_PAUSE = 0.02
-
 
 def own_files(path: str) -> tuple[str, ...]:
     """What a run keeps in its directory for itself, absolute: all but the artifacts, which are for others."""
     names = (STATUS_FILE, LOCK_FILE, EARLIER, *(part for part in PARTS if part != "artifacts"))
     return tuple(os.path.join(os.path.abspath(path), name) for name in names)
-
-
-def new_run_id(clock: Clock, random_bytes: Callable[[int], bytes]) -> str:
-    """`YYYYMMDD-HHMMSS-xxxxxx`: UTC, and six hex digits of chance."""
-    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(clock.now()))
-    return f"{moment}-{random_bytes(3).hex()}"
-
-
-def is_run_id(text: str) -> bool:
-    return _RUN_ID.fullmatch(text) is not None
-
-
-class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """`run.json`. status: `running`, or the verdict it ended with. started, ended: Unix seconds.
-    workspace: absolute, "" where the run is no session that can be continued. prompts: how many have ended. counts:
-    turns, calls, refusals, ... as the result line has them."""
-
-    run_id: str
-    version: int = 1
-    session_id: str = ""
-    status: str = "running"
-    verdict: str = ""
-    exit_code: int | None = None
-    resumable: bool = False
-    pid: int = 0
-    started: float = 0.0
-    ended: float | None = None
-    name: str = ""
-    task: str = ""
-    model: str = ""
-    usd: float | None = None
-    error: str = ""
-    counts: dict[str, int] = {}
-    workspace: str = ""
-    prompts: int = 0
 
 
 class RunDir:
@@ -134,7 +87,7 @@ class RunDir:
         status = read_status(place)
         if status is None:
             raise UsageFault("no run is here", where=place, hint="remit runs list shows the runs there are")
-        lock, _ = _take_lock(place)
+        lock, _ = take_lock(place)
         directory = os.open(place, DIRECTORY)
         try:
             _take_back(directory, place, status.run_id)
@@ -154,7 +107,7 @@ class RunDir:
 
     @classmethod
     def _take(cls, place: str, run_id: str, started: float) -> RunDir:
-        lock, created = _take_lock(place)
+        lock, created = take_lock(place)
         directory = -1
         try:
             with telling(place, "use the run directory"):
@@ -229,33 +182,6 @@ class RunDir:
             self.unregistered = f"{problem.where}: {problem.what}"
 
 
-def read_status(path: str) -> RunStatus | None:
-    """The `run.json` of a directory; None when there is none that is ours."""
-    try:
-        with open(os.path.join(path, STATUS_FILE), "rb") as file:
-            status = msgspec.json.decode(file.read(1 << 20), type=RunStatus)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return status if is_run_id(status.run_id) else None
-
-
-def in_use(path: str) -> bool:
-    """Whether a living process owns the run directory."""
-    import fcntl
-
-    try:
-        fd = os.open(os.path.join(path, LOCK_FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
-
-
 def _check_name(path: str) -> None:
     """Raises UsageFault for what is no name of a directory: an unset variable, bytes that are no text."""
     try:
@@ -295,100 +221,18 @@ def _no_directory(path: str) -> UsageFault:
     return UsageFault(f"this is {what}", where=standing, hint="choose another directory with -o DIR", kind="out_dir")
 
 
-def _take_lock(place: str) -> tuple[int, bool]:
-    """The lock of a run directory, and whether its file is new. Raises UsageFault when it is held."""
-    for _ in range(_LOCK_TRIES):
-        fd, created = _open_lock(place)
-        if _try_lock(fd, place):
-            try:
-                with telling(place, "write the lock file"):
-                    _sign(fd, place)
-            except RemitError:
-                os.close(fd)
-                raise
-            return fd, created
-        owner = _owner(fd)
-        os.close(fd)
-        # A reader of `remit runs` holds it shared for a moment; an owner holds it for good.
-        time.sleep(_LOCK_PAUSE)
-    raise UsageFault(
-        f"the directory is in use by {owner}",
-        where=place,
-        hint="wait for that run to end, or choose another directory with -o DIR",
-        kind="in_use",
-    )
-
-
-def _open_lock(place: str) -> tuple[int, bool]:
-    path = os.path.join(place, LOCK_FILE)
-    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    created = False
-    try:
-        try:
-            fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
-            created = True
-        except FileExistsError:
-            fd = os.open(path, flags | os.O_CREAT, 0o666)
-    except OSError as problem:
-        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-            raise _foreign(place, LOCK_FILE) from None
-        raise environment_fault(problem, place, "write to the directory") from problem
-    return fd, created
-
-
-def _try_lock(fd: int, place: str) -> bool:
-    """Lock it, and make sure that the file locked is the one that stands there."""
-    import fcntl
-
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as problem:
-        os.close(fd)
-        raise environment_fault(problem, place, "lock the directory") from problem
-    try:
-        return os.path.samestat(os.fstat(fd), os.stat(os.path.join(place, LOCK_FILE), follow_symlinks=False))
-    except FileNotFoundError:
-        return False
-
-
-def _sign(fd: int, place: str) -> None:
-    if not stat.S_ISREG(os.fstat(fd).st_mode) or os.pread(fd, len(_MARK), 0) not in {b"", _MARK}:
-        raise _foreign(place, LOCK_FILE)
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, _MARK + b"%d\n" % os.getpid(), 0)
-
-
-def _owner(fd: int) -> str:
-    with suppress(OSError):
-        words = os.pread(fd, 64, 0).decode("ascii", "replace").split()
-        if len(words) == 2 and words[1].isdecimal():
-            return f"process {words[1]}"
-    return "another process"
-
-
 def _earlier_run(directory: int, place: str) -> str:
     """The id of the run that lies here, or "". Raises UsageFault for files of others under our names."""
     names = set(os.listdir(directory))
     if STATUS_FILE in names:
         status = read_status(place)
         if status is None:
-            raise _foreign(place, STATUS_FILE)
+            raise foreign(place, STATUS_FILE)
         return status.run_id
     for part in PARTS:
         if part in names:
-            raise _foreign(place, part)
+            raise foreign(place, part)
     return ""
-
-
-def _foreign(place: str, name: str) -> UsageFault:
-    return UsageFault(
-        f"{shorten(name)} there does not belong to a run, and a run would need that name",
-        where=place,
-        hint="choose another directory with -o DIR",
-        kind="out_dir",
-    )
 
 
 def _archive(directory: int, run_id: str) -> str:
@@ -433,126 +277,3 @@ def _move(names: tuple[str, ...], source: int, target: int) -> None:
             os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
     os.fsync(target)
     os.fsync(source)
-
-
-class RunEntry(msgspec.Struct, frozen=True):
-    """A run as `remit runs` knows it. state: `running`, `interrupted` (its process died), the verdict,
-    or `gone` (its directory is no longer there)."""
-
-    run_id: str
-    path: str
-    state: str
-    status: RunStatus | None = None
-
-
-def list_runs(state_dir: str, limit: int | None = None) -> list[RunEntry]:
-    """The runs registered under the state directory, newest first."""
-    return list(itertools.islice(each_run(state_dir), limit))
-
-
-def each_run(state_dir: str) -> Iterator[RunEntry]:
-    """The same one after another: no more of them are read than are asked for."""
-    runs = os.path.join(os.path.abspath(state_dir), "runs")
-    return _newest_first(runs, _registered(runs))
-
-
-def find_run(state_dir: str, ref: str) -> RunEntry:
-    """The run that `ref` names: an id or the start of one, `last`, a session id, or a run directory.
-
-    Raises UsageFault: unknown (with near ones), ambiguous (with all of them), or gone.
-    """
-    runs = os.path.join(os.path.abspath(state_dir), "runs")
-    ids = _registered(runs)
-    if not ref:
-        # An unset variable: taken for a path it would be the current directory.
-        raise _unknown(ref, ids)
-    if ref == "last":
-        return _newest(runs, ids)
-    if ref not in ids and (status := read_status(ref)) is not None:
-        path = os.path.abspath(ref)
-        return RunEntry(status.run_id, path, _state(path, status), status)
-    matches = [ref] if ref in ids else [run_id for run_id in ids if ref and run_id.startswith(ref)]
-    if len(matches) == 1:
-        return _there(_entry(runs, matches[0]))
-    if matches:
-        shown = ", ".join(matches[:10]) + (f" and {len(matches) - 10} more" if len(matches) > 10 else "")
-        raise UsageFault(f"{shorten(ref)} is the start of {len(matches)} runs: {shown}", hint="give more of the id")
-    if _SESSION_ID.fullmatch(ref) and (entry := find_session(state_dir, ref)) is not None:
-        return entry
-    raise _unknown(ref, ids)
-
-
-def find_session(state_dir: str, session_id: str) -> RunEntry | None:
-    """The run that serves this session, if its directory is there: of several the one that began last."""
-    return next((each for each in each_run(state_dir) if each.status and each.status.session_id == session_id), None)
-
-
-def latest_session(state_dir: str, workspace: str) -> RunEntry | None:
-    """The session of this directory that was used last."""
-    ours = [each for each in each_run(state_dir) if each.status and each.status.workspace == workspace]
-    return max(ours, key=_last_use, default=None)
-
-
-def _last_use(entry: RunEntry) -> tuple[float, float]:
-    assert entry.status is not None
-    return max(entry.status.started, entry.status.ended or 0.0), entry.status.started
-
-
-def _registered(runs: str) -> list[str]:
-    try:
-        names = os.listdir(runs)
-    except OSError:
-        return []
-    return sorted({name.removesuffix(".json") for name in names if is_run_id(name.removesuffix(".json"))}, reverse=True)
-
-
-def _newest_first(runs: str, ids: list[str]) -> Iterator[RunEntry]:
-    """By when they began, the last first. Within one second the ids are in the order of chance: `run.json` knows."""
-    for _, same_second in itertools.groupby(ids, key=lambda run_id: run_id.rpartition("-")[0]):
-        yield from sorted((_entry(runs, run_id) for run_id in same_second), key=_began, reverse=True)
-
-
-def _began(entry: RunEntry) -> float:
-    return entry.status.started if entry.status is not None else 0.0
-
-
-def _entry(runs: str, run_id: str) -> RunEntry:
-    places = [os.path.join(runs, run_id)]
-    with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError), open(places[0] + ".json", "rb") as file:
-        pointed = msgspec.json.decode(file.read(1 << 16), type=dict[str, str]).get("path", "")
-        places += [pointed, os.path.join(pointed, EARLIER, run_id)] if pointed else []
-    for place in places:
-        status = read_status(place)
-        if status is not None and status.run_id == run_id:
-            return RunEntry(run_id, place, _state(place, status), status)
-    return RunEntry(run_id, places[1] if len(places) > 1 else places[0], "gone")
-
-
-def _state(path: str, status: RunStatus) -> str:
-    if status.status != "running":
-        return status.status
-    return "running" if in_use(path) else "interrupted"
-
-
-def _there(entry: RunEntry) -> RunEntry:
-    if entry.status is None:
-        raise UsageFault(
-            f"the directory of run {entry.run_id} is gone", where=entry.path, hint="remit runs list shows the others"
-        )
-    return entry
-
-
-def _newest(runs: str, ids: list[str]) -> RunEntry:
-    for entry in _newest_first(runs, ids):
-        if entry.status is not None:
-            return entry
-    raise UsageFault("there is no run yet", where=runs, hint="start one with remit run")
-
-
-def _unknown(ref: str, ids: list[str]) -> UsageFault:
-    import difflib
-
-    near = difflib.get_close_matches(ref, ids, n=3, cutoff=0.6)
-    place = ", and the directory of that name holds no run" if os.path.isdir(ref) else ""
-    hint = f"did you mean {', '.join(near)}?" if near else "remit runs list shows the runs there are"
-    return UsageFault(f"no run is called {shorten(ref)}{place}", hint=hint, kind="unknown_run")

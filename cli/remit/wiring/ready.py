@@ -51,7 +51,8 @@ from remit.policy.unreached import unreached_notices
 from remit.store.journal import FileJournal, read_journal
 from remit.store.leavings import Leavings
 from remit.store.projections import DecisionLog
-from remit.store.rundir import RunDir, new_run_id, own_files
+from remit.store.run_status import new_run_id
+from remit.store.rundir import RunDir, own_files
 from remit.stream.writer import EventLog, encode_line
 from remit.tools.contract import Tool
 from remit.wiring.confine import SHELL, Confined, confine, granted_hosts

@@ -21,7 +21,8 @@ from remit.engine.hooks import Facts
 from remit.engine.inbox import Inbox
 from remit.engine.session import Session
 from remit.policy.modes import ModeName
-from remit.store.rundir import RunDir, RunEntry
+from remit.store.run_list import RunEntry
+from remit.store.rundir import RunDir
 from remit.stream.claude import VERSION, ClaudeStream
 from remit.stream.claude_end import NOT_STARTED
 from remit.stream.inbound import LineReader, Said, Unreadable

@@ -16,7 +16,9 @@ import pytest
 from remit.base.records import ArtifactWritten, Record
 from remit.store.artifacts import ArtifactStore
 from remit.store.journal import read_journal
-from remit.store.rundir import RunDir, find_run, list_runs, read_status
+from remit.store.run_list import find_run, list_runs
+from remit.store.run_status import read_status
+from remit.store.rundir import RunDir
 
 RUN = "20260101-000000-aaaaaa"
 

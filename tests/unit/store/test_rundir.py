@@ -15,18 +15,10 @@ import pytest
 from remit.base.errors import EnvironmentFault, RemitError, UsageFault
 from remit.base.records import CallStarted, Noted, RunStarted
 from remit.store.journal import FileJournal, read_journal
-from remit.store.rundir import (
-    PARTS,
-    RunDir,
-    RunStatus,
-    find_run,
-    in_use,
-    is_run_id,
-    latest_session,
-    list_runs,
-    new_run_id,
-    read_status,
-)
+from remit.store.run_list import find_run, latest_session, list_runs
+from remit.store.run_lock import in_use
+from remit.store.run_status import RunStatus, is_run_id, new_run_id, read_status
+from remit.store.rundir import PARTS, RunDir
 
 ONE, TWO, THREE = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb", "20260103-000000-cccccc"
 SESSION = "0a1b2c3d-0000-4000-8000-00000000aaaa"
@@ -200,7 +192,7 @@ def test_someone_listing_runs_does_not_keep_a_run_from_starting(tmp_path: Path, 
         [
             sys.executable,
             "-c",
-            "import sys\nfrom remit.store.rundir import in_use\nprint(1, flush=True)\nwhile True: in_use(sys.argv[1])",
+            "import sys\nfrom remit.store.run_lock import in_use\nprint(1, flush=True)\nwhile True: in_use(sys.argv[1])",
             out,
         ],
         stdout=subprocess.PIPE,

@@ -1,0 +1,142 @@
+"""The runs that are registered under the state directory: listed, and found again."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+import msgspec
+
+from remit.base.errors import UsageFault
+from remit.base.lazy_pattern import lazy_pattern
+from remit.base.text import shorten
+from remit.store.run_lock import in_use
+from remit.store.run_status import RunStatus, is_run_id, read_status
+from remit.store.rundir import EARLIER
+
+_SESSION_ID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class RunEntry(msgspec.Struct, frozen=True):
+    """A run as `remit runs` knows it. state: `running`, `interrupted` (its process died), the verdict,
+    or `gone` (its directory is no longer there)."""
+
+    run_id: str
+    path: str
+    state: str
+    status: RunStatus | None = None
+
+
+def list_runs(state_dir: str, limit: int | None = None) -> list[RunEntry]:
+    """The runs registered under the state directory, newest first."""
+    return list(itertools.islice(each_run(state_dir), limit))
+
+
+def each_run(state_dir: str) -> Iterator[RunEntry]:
+    """The same one after another: no more of them are read than are asked for."""
+    runs = os.path.join(os.path.abspath(state_dir), "runs")
+    return _newest_first(runs, _registered(runs))
+
+
+def find_run(state_dir: str, ref: str) -> RunEntry:
+    """The run that `ref` names: an id or the start of one, `last`, a session id, or a run directory.
+
+    Raises UsageFault: unknown (with near ones), ambiguous (with all of them), or gone.
+    """
+    runs = os.path.join(os.path.abspath(state_dir), "runs")
+    ids = _registered(runs)
+    if not ref:
+        # An unset variable: taken for a path it would be the current directory.
+        raise _unknown(ref, ids)
+    if ref == "last":
+        return _newest(runs, ids)
+    if ref not in ids and (status := read_status(ref)) is not None:
+        path = os.path.abspath(ref)
+        return RunEntry(status.run_id, path, _state(path, status), status)
+    matches = [ref] if ref in ids else [run_id for run_id in ids if ref and run_id.startswith(ref)]
+    if len(matches) == 1:
+        return _there(_entry(runs, matches[0]))
+    if matches:
+        shown = ", ".join(matches[:10]) + (f" and {len(matches) - 10} more" if len(matches) > 10 else "")
+        raise UsageFault(f"{shorten(ref)} is the start of {len(matches)} runs: {shown}", hint="give more of the id")
+    if _SESSION_ID.fullmatch(ref) and (entry := find_session(state_dir, ref)) is not None:
+        return entry
+    raise _unknown(ref, ids)
+
+
+def find_session(state_dir: str, session_id: str) -> RunEntry | None:
+    """The run that serves this session, if its directory is there: of several the one that began last."""
+    return next((each for each in each_run(state_dir) if each.status and each.status.session_id == session_id), None)
+
+
+def latest_session(state_dir: str, workspace: str) -> RunEntry | None:
+    """The session of this directory that was used last."""
+    ours = [each for each in each_run(state_dir) if each.status and each.status.workspace == workspace]
+    return max(ours, key=_last_use, default=None)
+
+
+def _last_use(entry: RunEntry) -> tuple[float, float]:
+    assert entry.status is not None
+    return max(entry.status.started, entry.status.ended or 0.0), entry.status.started
+
+
+def _newest(runs: str, ids: list[str]) -> RunEntry:
+    for entry in _newest_first(runs, ids):
+        if entry.status is not None:
+            return entry
+    raise UsageFault("there is no run yet", where=runs, hint="start one with remit run")
+
+
+def _newest_first(runs: str, ids: list[str]) -> Iterator[RunEntry]:
+    """By when they began, the last first. Within one second the ids are in the order of chance: `run.json` knows."""
+    for _, same_second in itertools.groupby(ids, key=lambda run_id: run_id.rpartition("-")[0]):
+        yield from sorted((_entry(runs, run_id) for run_id in same_second), key=_began, reverse=True)
+
+
+def _began(entry: RunEntry) -> float:
+    return entry.status.started if entry.status is not None else 0.0
+
+
+def _registered(runs: str) -> list[str]:
+    try:
+        names = os.listdir(runs)
+    except OSError:
+        return []
+    return sorted({name.removesuffix(".json") for name in names if is_run_id(name.removesuffix(".json"))}, reverse=True)
+
+
+def _entry(runs: str, run_id: str) -> RunEntry:
+    places = [os.path.join(runs, run_id)]
+    with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError), open(places[0] + ".json", "rb") as file:
+        pointed = msgspec.json.decode(file.read(1 << 16), type=dict[str, str]).get("path", "")
+        places += [pointed, os.path.join(pointed, EARLIER, run_id)] if pointed else []
+    for place in places:
+        status = read_status(place)
+        if status is not None and status.run_id == run_id:
+            return RunEntry(run_id, place, _state(place, status), status)
+    return RunEntry(run_id, places[1] if len(places) > 1 else places[0], "gone")
+
+
+def _state(path: str, status: RunStatus) -> str:
+    if status.status != "running":
+        return status.status
+    return "running" if in_use(path) else "interrupted"
+
+
+def _there(entry: RunEntry) -> RunEntry:
+    if entry.status is None:
+        raise UsageFault(
+            f"the directory of run {entry.run_id} is gone", where=entry.path, hint="remit runs list shows the others"
+        )
+    return entry
+
+
+def _unknown(ref: str, ids: list[str]) -> UsageFault:
+    import difflib
+
+    near = difflib.get_close_matches(ref, ids, n=3, cutoff=0.6)
+    place = ", and the directory of that name holds no run" if os.path.isdir(ref) else ""
+    hint = f"did you mean {', '.join(near)}?" if near else "remit runs list shows the runs there are"
+    return UsageFault(f"no run is called {shorten(ref)}{place}", hint=hint, kind="unknown_run")
