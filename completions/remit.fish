@@ -105,7 +105,7 @@ complete -c remit -n '__remit_at 1' -a policy -d 'Check rule files and explain d
 complete -c remit -n '__remit_at 1' -a runs -d 'List runs and show one.'
 complete -c remit -n '__remit_at 1' -a memory -d 'List memory proposals, accept or reject them.'
 complete -c remit -n '__remit_at 1' -a tools -d 'List the tools a run with these flags would offer, and why others are off.'
-complete -c remit -n '__remit_at 1' -a prompt -d 'Print the system prompt of a run with these flags, and what files say about how to work.'
+complete -c remit -n '__remit_at 1' -a prompt -d 'Print what the model of a run with these flags reads before the prompt.'
 complete -c remit -n '__remit_at 1' -a models -d 'List the models that are known, their prices and keys.'
 complete -c remit -n '__remit_at 1' -a auth -d 'Store the keys of providers, list and remove them.'
 complete -c remit -n '__remit_at 1' -a doctor -d 'Say what is there, what works and what holds on this machine.'

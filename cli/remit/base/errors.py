@@ -259,3 +259,11 @@ def exit_code(error: RemitError | None) -> int:
 def exit_word(code: int) -> str:
     """The verdict that ends in this exit code."""
     return next((verdict.value for verdict, each in EXIT_CODES.items() if each == code), Verdict.STOPPED.value)
+
+
+def exit_table() -> str:
+    """Every exit code with its word, in one line; codes of one verdict stand together."""
+    codes: dict[str, list[str]] = {}
+    for code in EXIT_MEANINGS:
+        codes.setdefault(exit_word(code), []).append(str(code))
+    return ", ".join(f"{'/'.join(each)} {word}" for word, each in codes.items())

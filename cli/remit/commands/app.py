@@ -8,29 +8,29 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from remit.base.errors import EXIT_CODES
+from remit.base.errors import exit_table
 
 COMMANDS: dict[str, str] = {
     "run": "Run a task or a prompt to its verdict.",
-    "resume": "Go on with a run that stopped.",
-    "replay": "Play a recorded run again, offline.",
+    "resume": "Go on with a run that stopped, or say more to one that is done.",
+    "replay": "Play a recorded run again, offline, and compare everything.",
     "task": "Check a task file, print its schema, start one from an example.",
     "policy": "Check rule files and explain decisions.",
     "runs": "List runs and show one.",
     "memory": "List memory proposals, accept or reject them.",
-    "tools": "List the tools a run would offer, and why others are off.",
-    "prompt": "Print the system prompt of a run, and its tools.",
+    "tools": "List the tools a run with these flags would offer, and why others are off.",
+    "prompt": "Print what the model of a run with these flags reads before the prompt.",
     "models": "List the models that are known, their prices and keys.",
     "auth": "Store the keys of providers, list and remove them.",
     "doctor": "Say what is there, what works and what holds on this machine.",
     "events": "Print the JSON Schema of the event stream.",
     "completion": "Print the completion script of a shell.",
-    "man": "Print a manual page.",
+    "man": "Print a manual page, or show it on a terminal.",
 }
-"""Subcommand and its line in the help. `remit.commands.NAME` holds it as `app`."""
+"""Subcommand and its line in the help, the first sentence of its own. `remit.commands.NAME` holds it as `app`."""
 
 HELP = "Run an LLM agent where nobody is watching: task file in, artifacts and an honest verdict out."
-EPILOG = f"Exit codes: {', '.join(f'{code} {verdict}' for verdict, code in EXIT_CODES.items())}."
+EPILOG = f"Exit codes: {exit_table()} by a signal or a reader that went away."
 
 
 class LazyGroup(TyperGroup):

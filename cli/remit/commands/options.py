@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from remit.base.errors import EXIT_MEANINGS, exit_word
 from remit.commands.caps import LIMIT_FLAGS
 
 if TYPE_CHECKING:
     from remit.config.resolve import RunFlags
+
+# The mark keeps the lines of the table as they are.
+EXIT_CODES = "\b\nExit codes:\n" + "\n".join(
+    f"  {code:>3} {exit_word(code):<11} {meaning}" for code, meaning in EXIT_MEANINGS.items()
+)
+"""Below the help of what ends in the verdict of a run."""
 
 Format = Literal["text", "json", "stream-json", "codex-json"]
 

@@ -34,7 +34,10 @@ def prompt(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With the tools of the first request, as JSON.")] = False,
 ) -> None:
-    """Print the system prompt of a run with these flags, and what files say about how to work."""
+    """Print what the model of a run with these flags reads before the prompt.
+
+    That is the system prompt, and what AGENTS.md and its like say about how to work. Whether tools are left out until
+    they are needed depends on the model."""
     flags = options.offer_flags(locals())
     import msgspec
 

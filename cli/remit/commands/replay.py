@@ -12,7 +12,7 @@ from remit.commands import options
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog=options.EXIT_CODES)
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What `remit run --record` wrote.", show_default=False)],
     live_tools: Annotated[

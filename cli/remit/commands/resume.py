@@ -12,7 +12,7 @@ from remit.commands import caps, options
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog=options.EXIT_CODES)
 def resume(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, the start of one, `last`, or a run directory.")],
     prompt: Annotated[
@@ -38,7 +38,14 @@ def resume(
     """Go on with a run that stopped, or say more to one that is done. What finished is not repeated.
 
     Task, rules and settings are those the run was started with; a file that changed since is named,
-    and used only with --reload. New approvals (-a) and limits apply from here on."""
+    and used only with --reload. New approvals (-a) and limits apply from here on.
+
+    Taken up can be what stopped on an ask, on a signal or on a limit, or whose process died. A call that
+    had started and has no outcome is told to the model as interrupted, its effect unknown; it is run
+    again only where that is harmless.
+
+    With PROMPT more is said to a session, also to one that is done; what its last prompt left open is
+    given up. The process that serves a session is the only one that may."""
     limits = caps.limits(locals())
     from remit import wiring
     from remit.commands.execute import Watch, catch_signals, drive, leave, listeners

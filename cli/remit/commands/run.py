@@ -6,18 +6,12 @@ from typing import Annotated
 
 import typer
 
-from remit.base.errors import EXIT_MEANINGS, exit_word
 from remit.commands import options
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-# The mark keeps the lines of the table as they are.
-EPILOG = "\b\nExit codes:\n" + "\n".join(
-    f"  {code:>3} {exit_word(code):<11} {meaning}" for code, meaning in EXIT_MEANINGS.items()
-)
 
-
-@app.command(epilog=EPILOG)
+@app.command(epilog=options.EXIT_CODES)
 def run(
     prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]", help="The prompt; - reads stdin.")] = None,
     task: options.Task = None,

@@ -19,6 +19,7 @@ from remit.base.errors import EXIT_CODES, EXIT_MEANINGS, Verdict, exit_word
 from remit.base.ports import Finished, HookWord
 from remit.base.redact import MIN_KEY_CHARS, MIN_VALUE_CHARS, MIN_WORDS_CHARS
 from remit.base.spec import PolicySource, Source
+from remit.commands.app import COMMANDS
 from remit.commands.manual import PAGES, find_page, formats, hooks, page_words
 from remit.commands.manual.page import Code, Item, Page, Para, Section, Span, Sub, bold, escaped, item, plain, roff
 from remit.commands.manual.schema_words import default_words, type_words
@@ -72,7 +73,21 @@ def test_the_first_page_names_every_command() -> None:
         assert f"remit-{child.name}(1)" in page
 
 
-@pytest.mark.parametrize("file", ["remit.1", "remit-run.1", "remit-resume.1"])
+def test_help_says_of_a_command_what_the_command_says_of_itself() -> None:
+    assert {child.name: child.summary.partition(". ")[0].rstrip(".") + "." for child in command_tree().children} == (
+        COMMANDS
+    )
+
+
+@pytest.mark.parametrize("words", [(), ("run",), ("resume",), ("replay",)], ids=" ".join)
+def test_help_ends_in_every_exit_code(words: tuple[str, ...], tmp_path: Path) -> None:
+    table = " ".join(Home(tmp_path).run(*words, "--help").stdout.decode().partition("Exit codes:")[2].split())
+    for code, meaning in EXIT_MEANINGS.items():
+        assert re.search(rf"\b{code}\b[\d/]* {exit_word(code)}\b", table), code
+        assert not words or f"{code} {exit_word(code)} {meaning}" in table
+
+
+@pytest.mark.parametrize("file", ["remit.1", "remit-run.1", "remit-resume.1", "remit-replay.1"])
 def test_exit_status_has_every_code(file: str) -> None:
     status = plain(PAGES[file]()).partition("\nEXIT STATUS\n")[2].partition("\nEXAMPLES\n")[0]
     for code, meaning in EXIT_MEANINGS.items():

@@ -11,7 +11,7 @@ from remit.commands.manual.texts import COMMAND_TEXTS, ENVIRONMENT, FILES, Comma
 from remit.commands.tree import Command, Flag, Operand, command_at
 
 # These end in the verdict of a run; the others in 0, or in the code of what went wrong.
-_RUNNING = frozenset({"remit", "run", "resume"})
+_RUNNING = frozenset({"remit", "run", "resume", "replay"})
 
 
 def command_page(name: str) -> Page:

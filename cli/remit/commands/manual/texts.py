@@ -75,11 +75,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
             "such as 1MiB where bytes are meant, or `none`.",
             "A run is a session, which `--continue` takes up where it is the latest of this directory, and `--resume` "
-            "by its name. Its task, tools and rules are those it had, and flags given now go before them. "
-            "`--fork` goes on "
-            "with a copy of the transcript and of the long results it refers to; ids, budget and rules begin anew. "
-            "`--ephemeral` keeps the run in a temporary directory that is removed at its end, by the next run where "
-            "the process was killed.",
+            "by its name. Its task, tools, rules and flags are those it had; a flag given now counts in place of the "
+            "same one of then. `--fork` goes on with a copy of the transcript and of the long results it refers to; "
+            "ids, budget and rules begin anew. `--ephemeral` keeps the run in a temporary directory that is removed at "
+            "its end, by the next run where the process was killed.",
             "In plan mode only what reads is allowed, of commands those that are known to do nothing but read, "
             "whatever "
             "the rules grant; the tool `plan` keeps the plan in `plan.md` of the run directory, where people may edit "
@@ -117,14 +116,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         ),
     ),
     "resume": CommandText(
-        description=(
-            "Taken up can be what stopped on an ask, on a signal or on a limit, or whose process died. A call that had "
-            "started and has no outcome is told to the model as interrupted, its effect unknown; it is run again only "
-            "where that is harmless.",
-            "With PROMPT more is said to a session, also to one that is done; what its last prompt left open is given "
-            "up. The process that serves a session is the only one that may.",
-            _RUN_FORMS,
-        ),
+        description=(_RUN_FORMS,),
         examples=(
             Example("Answer what the newest run stopped on:", "remit resume last -a approvals.toml"),
             Example("Say more to it:", "remit resume last 'Add the totals per month.'"),
@@ -221,10 +213,6 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         see=("remit-tools(7)", "remit-policy(5)"),
     ),
     "prompt": CommandText(
-        description=(
-            "Prints what a model reads before the prompt of a run with these flags. Whether tools are left out until "
-            "they are needed depends on the model.",
-        ),
         examples=(
             Example("What a task tells:", "remit prompt -t task.yaml"),
             Example("The same with the tools of the first request:", "remit prompt -t task.yaml --json"),
