@@ -19,7 +19,9 @@ from remit.base.text import shorten
 from remit.config.load import Document, convert, convert_fields, parse, spell
 from remit.policy.patterns import canonical_url
 from remit.policy.questions import PreparedAnswers, UseCounter, load_choices
-from remit.policy.rules import NOTHING, PATH_KINDS, Filled, known_tool, tool_hint
+from remit.policy.rule_files import Filled
+from remit.policy.rules import known_tool, tool_hint
+from remit.policy.subjects import NOTHING, PATH_KINDS
 
 
 def arguments_digest(arguments: str) -> str:

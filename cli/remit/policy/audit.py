@@ -12,17 +12,8 @@ from remit.base.resources import Effect
 from remit.policy.decide import Layer
 from remit.policy.patterns import CommandPattern, HostPattern, Place, is_literal
 from remit.policy.programs import OPERANDS, RUNS_ANYTHING, RUNS_BY_OPTION
-from remit.policy.rules import (
-    COMMAND_TOOLS,
-    CommandSelector,
-    HostSelector,
-    NameSelector,
-    PathSelector,
-    Rule,
-    Selector,
-    UrlSelector,
-    kinds_touched,
-)
+from remit.policy.rules import COMMAND_TOOLS, Rule, kinds_touched
+from remit.policy.selectors import CommandSelector, HostSelector, NameSelector, PathSelector, Selector, UrlSelector
 from remit.policy.unreached import unreached
 
 

@@ -11,7 +11,9 @@ from remit.base.calls import Decide, Decision, RuleRef
 from remit.base.resources import Effect, Resource, ResourceKind
 from remit.policy.entries import NamedRules
 from remit.policy.patterns import Place
-from remit.policy.rules import NOTHING, PATH_KINDS, Coverage, HostSelector, Rule, Subject, subjects
+from remit.policy.rules import Rule
+from remit.policy.selectors import HostSelector
+from remit.policy.subjects import NOTHING, PATH_KINDS, Coverage, Subject, subjects
 
 SourceName = Literal["floor", "user", "project", "plan", "flag", "mode", "policy", "task", "default"]
 

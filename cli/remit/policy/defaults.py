@@ -9,7 +9,9 @@ from remit.base.calls import Decide, RuleRef
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.resources import Effect, ResourceKind
 from remit.policy.patterns import PathPattern, Place
-from remit.policy.rules import PATH_KINDS, Coverage, PathSelector, Rule, Selector, Shape, Subject
+from remit.policy.rules import Rule
+from remit.policy.selectors import PathSelector, Selector, Shape
+from remit.policy.subjects import PATH_KINDS, Coverage, Subject
 from remit.workspace.credentials import holds_credentials
 from remit.workspace.sandbox_places import STARTED
 

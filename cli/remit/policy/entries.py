@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from remit.base.resources import Resource, ResourceKind
 from remit.policy.defaults import Credentials
 from remit.policy.patterns import Place
-from remit.policy.rules import PATH_KINDS, PathSelector, Rule, Shape
+from remit.policy.rules import Rule
+from remit.policy.selectors import PathSelector, Shape
+from remit.policy.subjects import PATH_KINDS
 from remit.workspace.credentials import holds_credentials
 
 Manner = tuple[ResourceKind, bool]

@@ -13,7 +13,8 @@ from remit.base.lazy_pattern import lazy_pattern
 from remit.base.resources import Effect
 from remit.base.text import shorten
 from remit.policy.patterns import BadPattern, Place
-from remit.policy.rules import SELECTORS, Rule, Selector, Shape, known_tool, make_selector, never_speaks, tool_hint
+from remit.policy.rules import Rule, known_tool, never_speaks, tool_hint
+from remit.policy.selectors import SELECTORS, Selector, Shape, make_selector
 
 Option = Literal["--allow", "--deny", "--ask"]
 """The last one is no flag: a client says the like."""

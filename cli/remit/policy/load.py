@@ -18,16 +18,9 @@ from remit.policy.defaults import default_rules, floor_rules
 from remit.policy.flags import compile_flags
 from remit.policy.modes import in_mode, mode_named
 from remit.policy.patterns import BadPattern, HostPattern, Place
-from remit.policy.rules import (
-    CHECK_TOOL,
-    ExactCommand,
-    HostSelector,
-    Rule,
-    Shape,
-    compile_file,
-    known_tool,
-    tool_hint,
-)
+from remit.policy.rule_files import compile_file
+from remit.policy.rules import CHECK_TOOL, Rule, known_tool, tool_hint
+from remit.policy.selectors import ExactCommand, HostSelector, Shape
 
 
 def load_policy(

@@ -15,7 +15,8 @@ from remit.base.text import shorten
 from remit.config.load import did_you_mean, parse
 from remit.policy.decide import Layer, RuleSet, SourceName
 from remit.policy.flags import compile_flags
-from remit.policy.rules import Rule, compile_file
+from remit.policy.rule_files import compile_file
+from remit.policy.rules import Rule
 
 ModeName = Literal["default", "plan", "acceptEdits", "bypassPermissions", "dontAsk"]
 BuildOrPlan = Literal["build", "plan"]

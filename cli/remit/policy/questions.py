@@ -11,7 +11,7 @@ import msgspec
 from remit.base.errors import Fault
 from remit.base.ports import Question, Reply
 from remit.config.load import Document, convert_fields, spell
-from remit.policy.rules import Filled
+from remit.policy.rule_files import Filled
 
 
 class UseCounter(Protocol):

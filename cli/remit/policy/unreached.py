@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from remit.policy.decide import RuleSet
-from remit.policy.rules import HostSelector, Rule, UrlSelector
+from remit.policy.rules import Rule
+from remit.policy.selectors import HostSelector, UrlSelector
 
 
 def unreached(rule: Rule) -> Iterator[str]:

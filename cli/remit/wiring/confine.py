@@ -15,7 +15,8 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.policy.decide import RuleSet
 from remit.policy.load import ruling_files
-from remit.policy.rules import CHECK_TOOL, PathSelector
+from remit.policy.rules import CHECK_TOOL
+from remit.policy.selectors import PathSelector
 from remit.store.leavings import Leavings
 from remit.store.rundir import RunDir, own_files
 from remit.wiring.offer import Offer

@@ -32,7 +32,7 @@ from remit.config.schema import task_schema
 from remit.config.task import examine_task
 from remit.engine.hook_answers import read_answer
 from remit.engine.hooks import MAX_STOP_HOOKS
-from remit.policy import answers, questions, rules
+from remit.policy import answers, questions, rule_files, selectors
 from remit.policy.answers import load_answers
 from remit.policy.load import load_rules
 from remit.policy.patterns import Place
@@ -137,7 +137,7 @@ def test_the_script_page_has_every_key_with_its_meaning() -> None:
 @pytest.mark.parametrize(
     ("listed", "struct"),
     [
-        (formats.RULE_KEYS, rules._Entry),
+        (formats.RULE_KEYS, rule_files._Entry),
         (formats.APPROVAL_KEYS, answers._Entry),
         (formats.ANSWER_KEYS, questions._Answer),
     ],
@@ -150,7 +150,7 @@ def test_the_policy_pages_have_every_key_and_no_other(listed: dict[str, str], st
 
 
 def test_the_selectors_on_the_policy_page() -> None:
-    *first, last = rules.SELECTORS
+    *first, last = selectors.SELECTORS
     assert f"The selectors are {', '.join(first)} and {last}." in " ".join(plain(PAGES["remit-policy.5"]()).split())
 
 

@@ -12,7 +12,8 @@ from remit.base.spec import Expect, RunSpec, Source, Tick
 from remit.policy.decide import Layer, RuleSet
 from remit.policy.load import load_policy
 from remit.policy.patterns import Place
-from remit.policy.rules import Coverage, Rule, Subject, never_speaks
+from remit.policy.rules import Rule, never_speaks
+from remit.policy.subjects import Coverage, Subject
 from remit.workspace.credentials import looks_like_credentials
 
 PLACE = Place((WORKSPACE,), (HOME,))

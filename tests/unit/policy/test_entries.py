@@ -13,7 +13,9 @@ from remit.base.resources import Effect, Resource, ResourceKind
 from remit.policy.decide import Layer, RuleSet, SourceName
 from remit.policy.defaults import GitStore, default_rules, floor_rules
 from remit.policy.patterns import HostPattern, PathPattern, Place
-from remit.policy.rules import Coverage, HostSelector, PathSelector, Rule, Selector, Shape, Subject
+from remit.policy.rules import Rule
+from remit.policy.selectors import HostSelector, PathSelector, Selector, Shape
+from remit.policy.subjects import Coverage, Subject
 
 PLACE = Place(("/ws", "/real/ws"), ("/home/u",))
 GLOBS = (

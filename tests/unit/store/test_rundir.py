@@ -192,7 +192,8 @@ def test_someone_listing_runs_does_not_keep_a_run_from_starting(tmp_path: Path, 
         [
             sys.executable,
             "-c",
-            "import sys\nfrom remit.store.run_lock import in_use\nprint(1, flush=True)\nwhile True: in_use(sys.argv[1])",
+            "import sys\nfrom remit.store.run_lock import in_use\nprint(1, flush=True)\n"
+            "while True: in_use(sys.argv[1])",
             out,
         ],
         stdout=subprocess.PIPE,

@@ -58,7 +58,7 @@ def known_words() -> Words:
     from remit.commands.manual import page_words
     from remit.commands.task import example_names
     from remit.config.providers import load_providers
-    from remit.policy.rules import SELECTORS
+    from remit.policy.selectors import SELECTORS
     from remit.tools.registry import places
 
     return Words(
