@@ -9,12 +9,17 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     # Of tests that run under nohup: programs they start would pass over it too.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# How long an example takes says more of what else the machine does than of the code.
+settings.register_profile("remit", deadline=None)
+settings.load_profile("remit")
 
 collect_ignore = ["code"]
 """Source that tests read, tests of its own included."""

@@ -82,7 +82,7 @@ def played(place: Path, environ: Mapping[str, str], out: str, **keys: Any) -> tu
     return ended(replay(path, load_settings(environ), str(place / out), Listeners(), Ports(environ), **keys))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     secrets=st.dictionaries(NAMES, VALUES, max_size=3),
     texts=st.lists(st.lists(st.one_of(VALUES, st.integers(0, 2)), max_size=4), min_size=5, max_size=5),

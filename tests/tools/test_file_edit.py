@@ -97,7 +97,7 @@ def test_what_is_beside_the_text_stays(
     assert (workspace / "a.txt").read_bytes() == after
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=st.binary(max_size=20), old=st.binary(min_size=1, max_size=3), after=st.binary(max_size=20))
 def test_every_byte_beside_it_stays(
     tmp_path_factory: pytest.TempPathFactory, before: bytes, old: bytes, after: bytes

@@ -294,7 +294,7 @@ def test_an_offset_past_the_end(workspace: Path, root: Root, size: int, offset: 
     assert f"{size} characters" in message(outcome)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.text(alphabet=st.sampled_from('a\n\r"\\é😀\u0301') | st.characters(codec="utf-8"), max_size=80),
     st.integers(1, 20),

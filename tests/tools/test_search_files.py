@@ -398,7 +398,7 @@ def test_a_cancelled_call_stops(workspace: Path, root: Root) -> None:
 # against a plain reading of the contract
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.text(alphabet=st.sampled_from("ab\r\n é"), max_size=60),
     st.text(alphabet=st.sampled_from("ab é"), min_size=1, max_size=3),

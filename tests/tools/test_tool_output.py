@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.context import Context
@@ -140,7 +140,6 @@ def test_a_byte_in_a_character_is_that_character(tmp_path: Path) -> None:
 LINE = st.one_of(st.text(max_size=30), st.integers(0, 2500).map(lambda size: "ü👍x" * size))
 
 
-@settings(deadline=None)
 @given(st.lists(LINE, min_size=1, max_size=12).map("\n".join), st.integers(900, 5000), st.sampled_from([None, 1, 3]))
 def test_the_pages_are_the_output(text: str, result_bytes: int, limit: int | None) -> None:
     state = Text(text, result_bytes)

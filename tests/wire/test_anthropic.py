@@ -462,7 +462,7 @@ answers = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(
     turns=st.lists(answers, min_size=1, max_size=4), thinking=st.sampled_from([None, "adaptive"]), cached=st.booleans()
 )

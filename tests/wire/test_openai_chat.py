@@ -878,7 +878,7 @@ TURNS = st.lists(
 HOSTS = st.sampled_from(["127.0.0.1", *DIALECTS])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given_(TURNS, TURNS, HOSTS)
 def test_a_longer_transcript_has_the_shorter_one_as_its_prefix(
     first: list[Message], more: list[Message], host: str

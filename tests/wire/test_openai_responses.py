@@ -252,7 +252,7 @@ ANSWERS = st.builds(answer, st.lists(BLOCKS, max_size=3).map(tuple)).map(
 TURNS = st.lists(st.one_of(TEXTS.map(user), ANSWERS), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TURNS, TURNS)
 def test_a_longer_transcript_has_the_shorter_one_as_its_prefix(first: list[Message], more: list[Message]) -> None:
     wire = opened("m", protocol="openai-responses", base_url="http://127.0.0.1:1/v1", thinking="effort")

@@ -454,7 +454,7 @@ SCRAPS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=st.one_of(SCRAPS, st.text(max_size=60)), place=PLACES, format=st.sampled_from(["yaml", "toml"]))
 def test_any_text_parses_or_faults_and_where_never_crashes(
     text: str, place: list[str | int], format: Literal["yaml", "toml"]
@@ -486,7 +486,7 @@ def written_toml(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(table=st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, min_size=1, max_size=3))
 def test_both_formats_read_the_same_values_and_every_line_is_known(table: dict[str, Any]) -> None:
     toml = parse("".join(f"{key} = {written_toml(value)}\n" for key, value in table.items()), "f", "toml")

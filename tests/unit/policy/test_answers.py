@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import tomli
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.rules import EFFECTS, command, path, tree, url
@@ -419,7 +419,6 @@ pendings = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(pendings, min_size=1, max_size=3))
 def test_whatever_is_pasted_loads_and_answers_exactly_these_calls(calls: list[Pending]) -> None:
     text = paste(calls)
@@ -431,7 +430,6 @@ def test_whatever_is_pasted_loads_and_answers_exactly_these_calls(calls: list[Pe
     assert not any(given_answers.answer(call.tool, arguments_digest(call.arguments), call.resources) for call in calls)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_is_written_as_a_toml_string(text: str) -> None:
     written = toml_string(text)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.rules import EFFECTS, HOME, WORKSPACE, command, path, rule_set, source, ticks, tree, url, word
@@ -385,7 +385,6 @@ parts = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(parts, min_size=1, max_size=3).map("/".join))
 def test_whatever_a_workspace_tool_takes_for_credentials_is_on_the_floor(name: str) -> None:
     if looks_like_credentials(name):
@@ -663,7 +662,6 @@ def strictness(rules: RuleSet, call: tuple[str, list[Resource]]) -> int:
     return STRICT[rules.decide(call[0], EFFECTS[call[0]], call[1]).decide]
 
 
-@settings(deadline=None)
 @given(files, tick_sets, calls, bodies(decides=("deny",)), st.integers(0, 2), st.integers(0, 3))
 def test_adding_a_deny_never_loosens(
     given_files: list[tuple[str, list[str]]],
@@ -679,7 +677,6 @@ def test_adding_a_deny_never_loosens(
     assert strictness(built(changed, given_ticks), call) >= before
 
 
-@settings(deadline=None)
 @given(files, tick_sets, calls, st.lists(bodies(), max_size=3))
 def test_a_project_file_never_loosens(
     given_files: list[tuple[str, list[str]]],
@@ -691,7 +688,6 @@ def test_a_project_file_never_loosens(
     assert strictness(built([*given_files, ("project", rules)], given_ticks), call) >= before
 
 
-@settings(deadline=None)
 @given(files, tick_sets, calls)
 def test_more_resources_never_loosen(
     given_files: list[tuple[str, list[str]]], given_ticks: dict[str, str], call: tuple[str, list[Resource]]
@@ -700,7 +696,6 @@ def test_more_resources_never_loosen(
     assert strictness(rules, call) == max(strictness(rules, (call[0], [each])) for each in call[1])
 
 
-@settings(deadline=None)
 @given(files, tick_sets, calls)
 def test_never_allows_is_never_wrong(
     given_files: list[tuple[str, list[str]]], given_ticks: dict[str, str], call: tuple[str, list[Resource]]

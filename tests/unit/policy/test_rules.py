@@ -606,7 +606,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.lists(pieces, max_size=8).map("".join), st.integers(0, 4))
 def test_a_glob_never_grants_what_some_server_leads_out_of_it(tail: str, rounds: int) -> None:
     seen = canonical_url(f"https://example.org/docs/{tail.replace(chr(92), '%5C')}")

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.rules import command, rule_set, source, ticks, word
@@ -469,7 +469,6 @@ pieces = st.sampled_from(
 lines = st.one_of(st.text(max_size=40), st.lists(pieces, max_size=16).map("".join))
 
 
-@settings(deadline=None)
 @given(lines)
 def test_reading_never_raises_and_a_plain_argv_is_what_shlex_says(line: str) -> None:
     seen = read_command(line)
@@ -485,14 +484,12 @@ plain_lines = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(plain_lines.map("".join), st.sampled_from([";", "&&", "||", "|", "\n", "&"]))
 def test_a_command_behind_any_line_is_seen(line: str, operator: str) -> None:
     rules = rule_set(source(rule("deny", "rm *")), ticks=ticks(shell="auto"))
     assert word(rules, "shell", command(f"{line} {operator} rm x")) == "deny"
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=4
@@ -555,7 +552,6 @@ def test_the_deepest_nesting_is_read() -> None:
     assert read_command("$(" * 17 + "a" + ")" * 17).views == (OPAQUE,)
 
 
-@settings(deadline=None)
 @given(st.lists(pieces, min_size=1, max_size=6).map("".join), st.integers(1, 4_000))
 def test_any_line_is_read_in_time(piece: str, times: int) -> None:
     assert_read_in_time((piece * times)[:MAX_LINE_CHARS])

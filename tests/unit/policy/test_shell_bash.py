@@ -182,7 +182,7 @@ allowed_lines = bash_lines("hit x", "hit x; hit y", "hit x; miss y", "hit x | hi
 
 @needs_bash
 @pytest.mark.heavy
-@settings(deadline=None, max_examples=8, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(st.lists(denied_lines, min_size=60, max_size=60))
 def test_whatever_a_real_shell_runs_is_seen(lines: list[str]) -> None:
     rules = rule_set(source("decide = 'deny'\ncommand = 'hit *'"), ticks=ticks(shell="auto"))
@@ -195,7 +195,7 @@ def test_whatever_a_real_shell_runs_is_seen(lines: list[str]) -> None:
 
 @needs_bash
 @pytest.mark.heavy
-@settings(deadline=None, max_examples=8, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(st.lists(allowed_lines, min_size=60, max_size=60))
 def test_a_real_shell_runs_nothing_but_what_was_allowed(lines: list[str]) -> None:
     rules = rule_set(
@@ -218,7 +218,7 @@ pieces = st.one_of(
 
 @needs_bash
 @pytest.mark.heavy
-@settings(deadline=None, max_examples=8, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(st.lists(st.lists(pieces, max_size=8).map("".join), min_size=80, max_size=80))
 def test_the_words_are_those_of_a_real_shell(endings: list[str]) -> None:
     lines = ["hit x", *(f"hit {ending}" for ending in endings)]

@@ -484,7 +484,7 @@ def test_what_cannot_be_put_back_is_kept_and_told(root: Root, three: Path) -> No
     assert kept.name in failure.message
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     before=st.dictionaries(st.sampled_from(["a", "b", "d/c", "d/e", "f/g/h"]), st.binary(max_size=5), max_size=5),
     after=st.dictionaries(st.sampled_from(["a", "b", "d/c", "d/e", "f/g/h"]), st.binary(max_size=5), min_size=1),

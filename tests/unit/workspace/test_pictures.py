@@ -261,7 +261,7 @@ def test_a_picture_sent_as_it_is_has_a_longest_edge(edge: int, fits: bool) -> No
             check_plain(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_no_bytes_break_the_reading_of_a_header(data: st.DataObject) -> None:
     whole = bytearray(picture(data.draw(st.sampled_from(FORMATS))))
@@ -280,7 +280,7 @@ def test_no_bytes_break_the_reading_of_a_header(data: st.DataObject) -> None:
         assert 0 < header.width * header.height <= MAX_PIXELS
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_whatever_a_file_holds_the_answer_is_a_picture_or_a_failure(data: st.DataObject) -> None:
     whole = bytearray(picture(data.draw(st.sampled_from(FORMATS))))

@@ -180,7 +180,7 @@ def show(found: Any) -> str:
     return "\n".join(f"{key}: {value}" for key, value in found.items())
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     trees,
     st.sampled_from(PATTERNS),
@@ -206,7 +206,7 @@ def test_lines_are_the_same(tree: Any, pattern: str, include: str | None, span: 
         shutil.rmtree(scratch)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(trees, st.sampled_from(["*", "**", "*.py", "a/**", "**/b.py", "{a,build}/*", "**/*.{py,txt}", "?", "[x].ts"]))
 def test_the_names_are_those_that_ripgrep_lists(tree: Any, pattern: str) -> None:
     scratch = tempfile.mkdtemp().encode()

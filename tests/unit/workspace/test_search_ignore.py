@@ -95,7 +95,7 @@ names = st.lists(st.sampled_from(["a", "b", "ab", "a.b", "ba", "axb"]), min_size
 
 
 @pytest.mark.skipif(GIT is None, reason="git is not installed")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(patterns, min_size=1, max_size=4), st.lists(names, min_size=1, max_size=6))
 def test_against_git(tmp_path: Path, lines: list[str], paths: list[list[str]]) -> None:
     assert GIT is not None

@@ -8,7 +8,7 @@ import statistics
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.base.errors import ErrorCode, Failure
@@ -241,7 +241,6 @@ dialects = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(text_cells, number_cells, text_cells), min_size=1, max_size=25), dialects)
 def test_any_written_table_is_read_back(rows: list[tuple[str, str, str]], dialect: dict[str, str]) -> None:
     out = io.StringIO(newline="")

@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.workspace.table_delimiter import CANDIDATES, detect_delimiter
@@ -56,7 +56,6 @@ def test_the_end_of_the_sample_is_not_held_against_a_delimiter() -> None:
     assert detect_delimiter("id;text\n" + rows) == ";"
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(CANDIDATES),
     st.lists(

@@ -8,7 +8,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.workspace.table_column import Column, Gathered, describe
@@ -166,7 +166,6 @@ plain = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(plain, min_size=1, max_size=40))
 def test_statistics_are_those_of_the_statistics_module(cells: list[str]) -> None:
     found, due = numbers(cells), expected(cells)
@@ -178,7 +177,6 @@ def test_statistics_are_those_of_the_statistics_module(cells: list[str]) -> None
     assert found.std == (statistics.stdev(values) if len(values) > 1 else None)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=30))
 def test_integers_stay_integers(values: list[int]) -> None:
     found = numbers([str(value) for value in values])
@@ -186,7 +184,6 @@ def test_integers_stay_integers(values: list[int]) -> None:
     assert all(type(value) is int for value in (found.min, found.max, found.sum))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-(2**20), 2**20).map(lambda number: number / 64), min_size=2, max_size=40))
 def test_values_that_doubles_hold_agree_with_float_statistics_to_the_last_bit(values: list[float]) -> None:
     found = numbers([f"{value:f}" for value in values])
@@ -196,7 +193,6 @@ def test_values_that_doubles_hold_agree_with_float_statistics_to_the_last_bit(va
     assert [found.q1, found.median, found.q3] == statistics.quantiles(values, n=4, method="inclusive")
 
 
-@settings(deadline=None)
 @given(st.lists(plain, min_size=1, max_size=40))
 def test_cells_kept_joined_and_cells_counted_say_the_same(cells: list[str]) -> None:
     units = plain_units(SEPARATOR.join(cells))
@@ -264,7 +260,6 @@ def test_what_lies_outside_of_a_double_is_named_and_never_infinite() -> None:
     assert found.out_of_range == ("std",)
 
 
-@settings(deadline=None)
 @given(st.fractions(min_value=0, max_value=10**40))
 def test_square_root_is_the_nearest_double(value: Fraction) -> None:
     root = square_root(value.numerator, value.denominator)
