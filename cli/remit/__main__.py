@@ -1,6 +1,7 @@
-"""Entry point. `--version`, and `__exec`, `__picture` and `__parse` by which remit starts its own helpers, the
-launcher of commands, the decoder of pictures and the readers of source, are answered before anything else is
-imported; so is `__settle`, the last step of the one-file program when it unpacks itself."""
+"""Entry point. `--version`, and `__exec`, `__door`, `__picture` and `__parse` by which remit starts its own
+helpers, the launcher of commands, what opens their way out, the decoder of pictures and the readers of source, are
+answered before anything else is imported; so is `__settle`, the last step of the one-file program when it unpacks
+itself."""
 
 from __future__ import annotations
 
@@ -49,6 +50,10 @@ def main() -> None:
         from remit.workspace.launcher import main as launch
 
         launch(sys.argv[2:])
+    if sys.argv[1:2] == ["__door"]:
+        from remit.workspace.launcher_door import main as step_inside
+
+        step_inside(sys.argv[2:])
     if sys.argv[1:2] == ["__picture"]:
         from remit.workspace.picture_child import main as decode
 

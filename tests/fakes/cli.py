@@ -78,6 +78,10 @@ def reads(path: str, turns: int, at_once: int = 1) -> list[dict[str, Any]]:
     ]
 
 
+def _on(machine: str) -> list[str]:
+    return [sys.executable, "-c", machine] if machine else []
+
+
 @dataclass
 class Home:
     """A place for runs: a home directory, state and settings nobody else uses, and a workspace `work`."""
@@ -134,21 +138,25 @@ class Home:
         target.write_text(json.dumps({"version": 1, "workspace": "work", **keys}), encoding="utf-8")
         return str(target)
 
-    def ported(self, world: str, *args: str) -> Ran:
-        """`remit run ARGS` with the event stream on stdout and a world of `fakes.ported` behind its ports."""
-        command = [sys.executable, str(Path(__file__).with_name("ported.py")), world, *args]
+    def ported(self, world: str, *args: str, machine: str = "") -> Ran:
+        """`remit run ARGS` with the event stream on stdout and a world of `fakes.ported` behind its ports. machine: one
+        of `fakes.hardened`."""
+        command = [*_on(machine), sys.executable, str(Path(__file__).with_name("ported.py")), world, *args]
         done = subprocess.run(
             command, cwd=self.work, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
         return Ran(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
-    def popen(self, *args: str, environ: Mapping[str, str] = {}, **keys: Any) -> subprocess.Popen[bytes]:
-        """Start `remit ARGS`, in the workspace unless told otherwise; stdin is empty unless given."""
+    def popen(
+        self, *args: str, environ: Mapping[str, str] = {}, machine: str = "", **keys: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start `remit ARGS`, in the workspace unless told otherwise; stdin is empty unless given. machine: one of
+        `fakes.hardened`."""
         keys.setdefault("cwd", self.work)
         keys.setdefault("stdin", subprocess.DEVNULL)
         keys.setdefault("stdout", subprocess.PIPE)
         keys.setdefault("stderr", subprocess.PIPE)
-        return subprocess.Popen([*REMIT, *args], env={**self.environ, **environ}, **keys)
+        return subprocess.Popen([*_on(machine), *REMIT, *args], env={**self.environ, **environ}, **keys)
 
     @contextlib.contextmanager
     def started(self, *args: str, **keys: Any) -> Iterator[subprocess.Popen[bytes]]:

@@ -29,13 +29,15 @@ SECRET = "the-secret-of-these-tests"
 
 class Confined(NamedTuple):
     """What lines of bash came to. layers: of the sandbox. code, said: by the name of the line, the exit code and all
-    that was printed. heard: whether a datagram or a connection arrived outside. left: files outside."""
+    that was printed. heard: whether a datagram or a connection arrived outside. left: files outside. closed: why
+    there is no way out, where more is to be said than of the network."""
 
     layers: dict[str, str]
     code: dict[str, int | None]
     said: dict[str, str]
     heard: list[str]
     left: dict[str, list[Any]]
+    closed: str
 
 
 def confined(
@@ -46,13 +48,18 @@ def confined(
     hosts: Sequence[str] = (),
     withheld: str = "",
     setup: str = "",
+    replaced: Sequence[str] = (),
+    own: Sequence[str] = (),
+    python: Sequence[str] = (sys.executable,),
+    environ: Mapping[str, str] | None = None,
     **wish: Any,
 ) -> Confined:
     """Run lines one after another. They see these variables: OUTSIDE, a directory that is none of their business,
     with a file `kept`; TCP, UDP, PID, UNIX of those outside; WORK, ART, OWN, SHARED. as_user: `self` or `nobody`.
     wish: facilities to use, none: all. bubblewrap: the program to use where they hide nothing. hosts: those that can
     be connected to, where a server at the end says `come-through`, and leads from /moved to http://other.example/.
-    withheld: a directory of the workspace that rules withhold. setup: runs first, in the workspace, unconfined."""
+    withheld: a directory of the workspace that rules withhold. setup: runs first, in the workspace, unconfined.
+    replaced, own: more directories that are replaced, or hidden. python, environ: what runs all of this."""
     asked = {
         "lines": dict(lines),
         "user": as_user,
@@ -61,13 +68,20 @@ def confined(
         "hosts": list(hosts),
         "withheld": withheld,
         "setup": setup,
+        "replaced": list(replaced),
+        "own": list(own),
     }
     request = json.dumps(asked)
     # One at a time: each hides the sockets of the machine, those of the others among them, which come and go.
     with open(Path(tempfile.gettempdir()) / "remit-confined.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(
-            [sys.executable, __file__], input=request.encode(), capture_output=True, check=False, timeout=120
+            [*python, __file__],
+            input=request.encode(),
+            env=environ,
+            capture_output=True,
+            check=False,
+            timeout=120,
         )
     assert done.returncode == 0, done.stderr.decode()
     return Confined(**json.loads(done.stdout))
@@ -190,16 +204,16 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
             workspace=str(places["work"]),
             private=str(places["private"]),
             artifacts=str(places["art"]),
-            own=(str(places["own"]),),
+            own=(str(places["own"]), *request["own"]),
             fixed=(str(places["work"] / "rules.toml"),),
-            shared=(str(places["shared"]),),
+            shared=(str(places["shared"]), *request["replaced"]),
         )
         if request["setup"]:
             subprocess.run(["bash", "-c", request["setup"]], cwd=places["work"], check=True, capture_output=True)
         wish = msgspec.convert(request["wish"], Facilities) if request["wish"] else wished()
         below = f"{request['withheld']}/" if request["withheld"] else "/"
         secrets = WorkspaceSecrets(str(places["work"]), lambda name: hidden(name) or name.startswith(below))
-        sandbox = probe(grounds, secrets, wish, request["bubblewrap"])
+        sandbox = probe(grounds, secrets, wish, request["bubblewrap"], opens=bool(request["hosts"]))
         ran = {}
         for name, line in request["lines"].items():
             ran[name] = asyncio.run(_run(sandbox, places["work"], environment, line, request["hosts"]))
@@ -218,6 +232,7 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
         "said": {name: said for name, (_, said) in ran.items()},
         "heard": heard,
         "left": left,
+        "closed": sandbox.why_closed,
     }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fakes.cli import REMIT, Home, Ran, ended, journal
-from fakes.hardened import HARDENED
+from fakes.hardened import BUBBLEWRAP_ALONE, HARDENED, NO_WAY_OUT
 from fakes.programs import needs
 
 HOSTS = {"decide": "auto", "hosts": ["site.example"]}
@@ -51,18 +51,26 @@ def script(home: Home, *commands: str) -> str:
     return home.script(*turns, {"text": "Done."})
 
 
-def reaching(home: Home, *commands: str, task: dict[str, Any] | None = None) -> Ran:
+MACHINES = {"a network namespace": "", "bubblewrap": BUBBLEWRAP_ALONE, "no way out": NO_WAY_OUT}
+EACH = pytest.mark.parametrize("by", ["a network namespace", "bubblewrap"])
+"""By what makes the namespaces."""
+
+
+def reaching(home: Home, *commands: str, task: dict[str, Any] | None = None, by: str = "a network namespace") -> Ran:
     needs("curl")
     keys = {"prompt": "Go", "tools": {"shell": HOSTS}, **(task or {})}
     with site() as port:
         home.environ["SITE_PORT"] = str(port)
-        return home.ported("site", "-t", home.task(**keys), "-m", script(home, *commands), "-o", str(home.out))
+        arguments = ["-t", home.task(**keys), "-m", script(home, *commands), "-o", str(home.out)]
+        return home.ported("site", *arguments, machine=MACHINES[by])
 
 
-def holds(ran: Ran) -> None:
+def holds(ran: Ran, by: str = "a network namespace") -> None:
     """Skip where this machine has no network namespace to give."""
+    if by == "bubblewrap":
+        needs("bwrap")
     network = ran.events[0]["layers"]["network"]
-    if "a network namespace" not in network:
+    if by not in network:
         pytest.skip(f"this machine cannot confine commands: {network}")
 
 
@@ -78,13 +86,14 @@ def told(ran: Ran) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_hosts_of_a_tick(home: Home) -> None:
+@EACH
+def test_hosts_of_a_tick(home: Home, by: str) -> None:
     ran = reaching(
-        home, "curl -sS http://a.site.example/", "curl -sS https://other.example/ http://other.example/x; true"
+        home, "curl -sS http://a.site.example/", "curl -sS https://other.example/ http://other.example/x; true", by=by
     )
-    holds(ran)
+    holds(ran, by)
     assert ran.result == ended(home.out, 0)
-    assert ran.events[0]["layers"]["network"] == "held: a network namespace; granted hosts by the proxy: site.example"
+    assert ran.events[0]["layers"]["network"] == f"held: {by}; granted hosts by the proxy: site.example"
     first, second = data(home)
     assert (first["stdout"], "refused_hosts" in first) == ("come-through", False)
     assert second["refused_hosts"] == [
@@ -109,12 +118,12 @@ def test_hosts_of_a_tick(home: Home) -> None:
     assert "  refused shell other.example:443: commands may connect" in ran.stderr
 
 
-def test_without_granted_hosts_there_is_no_proxy(home: Home) -> None:
-    ran = reaching(
-        home, "env | grep -ci proxy; curl -sS -m 5 http://127.0.0.1:20128/ 2>&1", task={"tools": {"shell": "auto"}}
-    )
-    holds(ran)
-    assert ran.events[0]["layers"]["network"] == "held: a network namespace"
+@EACH
+def test_without_granted_hosts_there_is_no_proxy(home: Home, by: str) -> None:
+    line = "env | grep -ci proxy; curl -sS -m 5 http://127.0.0.1:20128/ 2>&1"
+    ran = reaching(home, line, task={"tools": {"shell": "auto"}}, by=by)
+    holds(ran, by)
+    assert ran.events[0]["layers"]["network"] == f"held: {by}"
     assert data(home)[0]["stdout"].startswith("0\ncurl: (7)")
     assert told(ran) == []
 
@@ -130,20 +139,22 @@ def test_what_a_deny_of_the_user_takes_back(home: Home) -> None:
     assert second["stdout"] == "come-through"
 
 
-def test_checks_have_hosts_of_their_own(home: Home) -> None:
+@EACH
+def test_checks_have_hosts_of_their_own(home: Home, by: str) -> None:
     needs("curl")
     check = "sh -c 'curl -sS http://site.example/ | grep -q come-through'"
     task = {"tools": {"shell": HOSTS}, "expect": {"checks": [check]}}
-    ran = reaching(home, "true", task=task)
-    holds(ran)
+    ran = reaching(home, "true", task=task, by=by)
+    holds(ran, by)
     assert ran.result["unmet"] == [f"check failed: {check}"] or ran.code != 0
 
 
-def test_network_requests_that_are_spent_end_the_run(home: Home) -> None:
+@EACH
+def test_network_requests_that_are_spent_end_the_run(home: Home, by: str) -> None:
     line = "curl -sS http://site.example/; curl -sS http://site.example/2; sleep 60"
     began = time.monotonic()
-    ran = reaching(home, line, task={"limits": {"network_requests": 1}})
-    holds(ran)
+    ran = reaching(home, line, task={"limits": {"network_requests": 1}}, by=by)
+    holds(ran, by)
     assert (ran.result["verdict"], ran.result["error_kind"]) == ("budget", "network_requests")
     assert time.monotonic() - began < 30
     assert ended(home.out, ran.code)["spent"]["network_requests"] == 1
@@ -167,7 +178,9 @@ def hardened(home: Home, **environ: str) -> Ran:
     task = home.task(prompt="Go", tools={"shell": HOSTS})
     command = ["run", "--output-format", "stream-json", "-t", task, "-m", script(home, "true"), "-o", str(home.out)]
     done = subprocess.run(
-        [*REMIT, *command] if environ.get("REMIT_SANDBOX") == "off" else [sys.executable, "-c", HARDENED, *command],
+        [*REMIT, *command]
+        if environ.get("REMIT_SANDBOX") == "off"
+        else [sys.executable, "-c", HARDENED, sys.executable, "-m", "remit", *command],
         cwd=home.work,
         env={**home.environ, **environ},
         stdin=subprocess.DEVNULL,
@@ -177,6 +190,23 @@ def hardened(home: Home, **environ: str) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr.decode())
 
 
+@EACH
+def test_what_a_command_is_told_of_the_hosts(home: Home, by: str) -> None:
+    """That of the program itself, whichever it is: no host of the world is asked for."""
+    lines = ["ls /proc/self/fd | wc -l", "curl -sS http://other.example/ 2>&1; exit 0", SENDS_DATAGRAM]
+    task = home.task(prompt="Go", tools={"shell": HOSTS})
+    ran = home.stream("-t", task, "-m", script(home, *lines), "-o", str(home.out), machine=MACHINES[by])
+    holds(ran, by)
+    assert ran.result == ended(home.out, 0)
+    assert ran.events[0]["layers"]["network"] == f"held: {by}; granted hosts by the proxy: site.example"
+    descriptors, refused, datagram = data(home)
+    # Three standard streams, and the directory that is read.
+    assert descriptors["stdout"] == "4\n"
+    assert refused["refused_hosts"] == ["other.example:80: commands may connect to these hosts only: site.example"]
+    assert "Network is unreachable" in datagram["stdout"]
+
+
+SENDS_DATAGRAM = "(echo x > /dev/udp/192.0.2.1/53) 2>&1; true"
 NOWHERE = "seccomp: no sockets at all, which has no way to the granted hosts (site.example): commands reach none"
 
 
@@ -185,6 +215,24 @@ def test_a_machine_without_network_namespaces(home: Home) -> None:
     assert ran.events[0]["layers"]["network"] == f"held: {NOWHERE}"
     texts = [event["text"] for event in ran.events if event.get("subtype") == "notice"]
     assert f"held: {NOWHERE}" in texts[-1]
+
+
+def test_a_machine_where_nothing_leads_out_of_bubblewrap(home: Home) -> None:
+    needs("bwrap")
+    ran = reaching(home, "env | grep -ci proxy; cat .env", by="no way out")
+    why = "what would lead there from inside bubblewrap says Function not implemented"
+    told = f"held: bubblewrap, which has no way to the granted hosts (site.example): commands reach none; {why}"
+    assert ran.events[0]["layers"]["network"] == told
+    assert [event["text"] for event in ran.events if event.get("subtype") == "notice"] == [told]
+    assert data(home)[0]["stdout"].startswith("0\n")
+
+
+@pytest.mark.parametrize(("machine", "due"), [(BUBBLEWRAP_ALONE, False), (NO_WAY_OUT, True)])
+def test_the_doctor_says_where_granted_hosts_are_out_of_reach(home: Home, machine: str, due: bool) -> None:
+    needs("bwrap")
+    said = home.run("doctor", machine=machine).stdout.decode()
+    assert "held: bubblewrap" in said
+    assert ("commands reach none: what would lead there from inside bubblewrap says" in said) is due
 
 
 def test_granted_hosts_that_a_required_sandbox_cannot_have(home: Home) -> None:
@@ -200,11 +248,13 @@ def test_granted_hosts_without_a_sandbox(home: Home) -> None:
     assert [event["text"] for event in ran.events if event.get("subtype") == "notice"] == [due]
 
 
-def test_a_killed_run_leaves_no_proxy_behind(home: Home) -> None:
+@EACH
+def test_a_killed_run_leaves_no_proxy_behind(home: Home, by: str) -> None:
     needs("curl")
     task = home.task(prompt="Go", tools={"shell": HOSTS})
     line = "touch begun; while :; do curl -s http://other.example/ > /dev/null; touch alive; sleep 0.05; done"
-    with home.started("run", "-t", task, "-m", script(home, line), "-o", str(home.out)) as process:
+    arguments = ("-t", task, "-m", script(home, line), "-o", str(home.out))
+    with home.started("run", *arguments, machine=MACHINES[by]) as process:
         deadline = time.monotonic() + 30
         while not (home.work / "alive").exists():
             assert time.monotonic() < deadline and process.poll() is None

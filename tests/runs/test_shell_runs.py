@@ -284,7 +284,7 @@ def hardened(home: Home, **environ: str) -> Ran:
         home.script(*calls("cat .env; echo x > made")),
     ]
     done = subprocess.run(
-        [sys.executable, "-c", HARDENED, *command, "-o", str(home.out)],
+        [sys.executable, "-c", HARDENED, sys.executable, "-m", "remit", *command, "-o", str(home.out)],
         cwd=home.work,
         env={**home.environ, **environ},
         stdin=subprocess.DEVNULL,

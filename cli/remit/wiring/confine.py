@@ -88,14 +88,14 @@ def confine(spec: RunSpec, settings: Settings, policy: RuleSet, offer: Offer, le
     named = ", ".join(dict.fromkeys(host for each in hosts.values() for host in each))
     if spec.sandbox == "off":
         return _unconfined(named)
-    sandbox = try_out(spec, settings, policy, leavings)
+    sandbox = try_out(spec, settings, policy, leavings, opens=bool(named))
     layers = sandbox.layers()
     told = {name: str(layer) for name, layer in layers.items()}
     closed = ""
     if named and sandbox.opens:
         told["network"] += f"; granted hosts by the proxy: {named}"
     elif named:
-        closed = _closed(named, layers["network"])
+        closed = _closed(named, layers["network"], sandbox.why_closed)
         told["network"] = closed
     reached = hosts if sandbox.opens else {}
     confined = Confined(sandbox, {"sandbox": spec.sandbox, **told}, reached, closed, _home_in(spec.workspace))
@@ -127,11 +127,12 @@ def _unconfined(named: str) -> Confined:
     return Confined(None, {**layers, "network": why}, closed=why)
 
 
-def _closed(named: str, network: Layer) -> str:
+def _closed(named: str, network: Layer, why: str) -> str:
     """What is said of the network where granted hosts are not to be had."""
     if not network.held:
         return f"not held: {network.how}; commands reach any host, not only the granted ones ({named})"
-    return f"held: {network.how}, which has no way to the granted hosts ({named}): commands reach none"
+    reason = f"; {why}" if why else ""
+    return f"held: {network.how}, which has no way to the granted hosts ({named}): commands reach none{reason}"
 
 
 def _starts_commands(spec: RunSpec, offer: Offer) -> bool:
@@ -139,7 +140,8 @@ def _starts_commands(spec: RunSpec, offer: Offer) -> bool:
     return bool(spec.expect.checks) or any(Effect.EXECUTE in tool.effects or "machine" in tool.hands for tool in tools)
 
 
-def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavings) -> Any:
+def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavings, *, opens: bool) -> Any:
+    """The sandbox that this machine lends. opens: a way to granted hosts is part of it."""
     import atexit
     import shutil
     import tempfile
@@ -159,7 +161,8 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
         home=_home_in(spec.workspace),
         fixed=(os.path.join(spec.workspace, ".remit"), *ruling_files(spec), *_started(spec.workspace)),
     )
-    sandbox = probe(grounds, WorkspaceSecrets(spec.workspace, _hidden_by(policy)), wished(), find_bubblewrap())
+    secrets = WorkspaceSecrets(spec.workspace, _hidden_by(policy))
+    sandbox = probe(grounds, secrets, wished(), find_bubblewrap(), opens=opens)
     sandbox.limits = limits(settings.sandbox_memory)
     return sandbox
 

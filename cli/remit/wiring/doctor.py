@@ -129,14 +129,14 @@ def _sandbox(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding
         return
     spec = spec_without_prompt(RunFlags(tools=("shell=auto",)), settings)
     leavings = Leavings(settings.state_dir)
-    sandbox = try_out(spec, settings, load_rules(spec, settings, environ), leavings)
+    sandbox = try_out(spec, settings, load_rules(spec, settings, environ), leavings, opens=True)
     try:
         missing: State = "broken" if settings.sandbox == "required" else "note"
         for name, layer in sandbox.layers().items():
             yield Finding("sandbox", name, "ok" if layer.held else missing, str(layer))
         if not sandbox.opens and sandbox.layers()["network"].held:
-            why = "commands reach none: there is no network namespace of our own making"
-            yield Finding("sandbox", "granted hosts", "note", why)
+            why = sandbox.why_closed or "there is no network namespace"
+            yield Finding("sandbox", "granted hosts", "note", f"commands reach none: {why}")
     finally:
         sandbox.close()
         leavings.close()

@@ -2,7 +2,7 @@
 
 It runs as `python -I -S -c "..." FD`, or as `remit __exec FD` where remit is one frozen program. FD is a
 socket on which each command comes as three descriptors: a socket of its own, its stdout and its stderr. A fourth,
-where there is one, is a socket for what listens in the network namespace of the command: the way out of it.
+where there is one, is the door: a socket for what listens in the network namespace of the command, the way out of it.
 A child of the launcher serves it: through that socket a request comes in (length and `marshal`, see
 `launcher_request`), and lines go out:
 
@@ -24,7 +24,8 @@ import select
 import sys
 import time
 
-from remit.workspace.launcher_jail import Refused, attempt, enter, hand_out_listener, restrict, show_own_processes
+from remit.workspace.launcher_door import hand_out_listener
+from remit.workspace.launcher_jail import Refused, attempt, enter, restrict, show_own_processes
 from remit.workspace.launcher_kernel import Kernel
 from remit.workspace.process_tree import Descendants, OwnNamespace, Reaper, end_all, quietly
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import socket
     from typing import NoReturn
 
-    from remit.workspace.launcher_request import Request
+    from remit.workspace.launcher_request import Inside, Request
 
 KILL_SECONDS = 5.0
 """To end a tree that has to go."""
@@ -44,6 +45,7 @@ REAP_SECONDS = 1.0
 _SIGTERM, _SIGPIPE, _SIGXFSZ = 15, 13, 25
 _MAX_FD = 1 << 20
 _PAUSE = 0.01
+_LENT = 20
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -116,11 +118,12 @@ def _serve(control: int, door: int, request: Request) -> None:
         if os.geteuid() != 0:
             attempt("rights", kernel.lend_nothing)
     if jail is None or kernel is None:
-        _supervise(control, request, kernel, Descendants())
+        _supervise(control, request, kernel, Descendants(), door)
         return
     enter(kernel, jail)
     if jail["listen"]:
         attempt("listen", hand_out_listener, jail["listen"], door)
+    _close(door)
     if not jail["pid"]:
         _supervise(control, request, kernel, Descendants())
         return
@@ -136,11 +139,14 @@ def _serve(control: int, door: int, request: Request) -> None:
     _supervise(control, request, kernel, OwnNamespace())
 
 
-def _supervise(control: int, request: Request, kernel: Kernel | None, tree: OwnNamespace | Descendants) -> None:
-    """Start the command, wait for its end, and end all the rest."""
+def _supervise(
+    control: int, request: Request, kernel: Kernel | None, tree: OwnNamespace | Descendants, door: int = -1
+) -> None:
+    """Start the command, wait for its end, and end all the rest. door: for the program that opens a way out."""
     child = attempt("fork", os.fork)
     if child == 0:
-        _become(control, request, kernel, isinstance(tree, Descendants))
+        _become(control, request, kernel, isinstance(tree, Descendants), door)
+    _close(door)
     _silence()
     _tell(control, f"started {child if isinstance(tree, Descendants) else 0}")
     reaper = Reaper(child)
@@ -188,13 +194,15 @@ def _watch(child: int) -> int:
     return -1
 
 
-def _become(control: int, request: Request, kernel: Kernel | None, dies_with_parent: bool) -> NoReturn:
+def _become(control: int, request: Request, kernel: Kernel | None, dies_with_parent: bool, door: int) -> NoReturn:
     """Turn this process into the command."""
     try:
         os.setsid()
         attempt("directory", _change_directory, request)
         attempt("limits", _limit, request["limits"])
         attempt("stdin", _feed, request.get("stdin", b""))
+        if "inside" in request:
+            attempt("door", _lend, request, request["inside"], door)
         if kernel is not None:
             if dies_with_parent:
                 attempt("tree", kernel.die_with_parent)
@@ -222,13 +230,27 @@ def _feed(data: bytes) -> None:
     """Put what the command is told on its standard input, in a file that has no name: it need not be read."""
     if not data:
         return
+    fd = _filled(data)
+    os.dup2(fd, 0)
+    os.close(fd)
+
+
+def _lend(request: Request, inside: Inside, door: int) -> None:
+    """Have the first program inside inherit the door and a file with the command, and tell it which they are."""
+    import fcntl
+
+    told = _filled(marshal.dumps(dict(inside)))
+    lent = [fcntl.fcntl(fd, fcntl.F_DUPFD, _LENT) for fd in (door, told)]
+    request["argv"] += [str(fd).encode() for fd in lent]
+
+
+def _filled(data: bytes) -> int:
     fd = _unnamed()
     left = memoryview(data)
     while left:
         left = left[os.write(fd, left) :]
     os.lseek(fd, 0, os.SEEK_SET)
-    os.dup2(fd, 0)
-    os.close(fd)
+    return fd
 
 
 def _unnamed() -> int:
@@ -250,6 +272,11 @@ def _limit(limits: list[tuple[int, int]]) -> None:
 def _silence() -> None:
     os.dup2(0, 1)
     os.dup2(0, 2)
+
+
+def _close(fd: int) -> None:
+    if fd >= 0:
+        os.close(fd)
 
 
 def _message(control: int) -> bytes:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from remit.workspace.launcher_request import Attach, Jail, Mounts
 
 MAX_PROCESSES = 8192
-BACKLOG = 128
 MASK_FILE = "file"
 
 _PATH = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
@@ -69,17 +68,6 @@ def enter(kernel: Kernel, jail: Jail) -> None:
         attempt("net", kernel.raise_loopback)
     if jail["pid"]:
         attempt("pid", kernel.unshare, CLONE_NEWPID)
-
-
-def hand_out_listener(port: int, door: int) -> None:
-    """Listen in our network namespace for those outside, who take what connects: a socket stays in the namespace
-    that it was made in, whoever holds it."""
-    import socket  # the launcher has loaded it
-
-    with socket.socket(fileno=door) as way, socket.socket() as listener:
-        listener.bind(("127.0.0.1", port))
-        listener.listen(BACKLOG)
-        socket.send_fds(way, [b"l"], [listener.fileno()])
 
 
 def show_own_processes(kernel: Kernel, read_only: bool) -> None:

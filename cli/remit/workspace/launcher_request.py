@@ -55,10 +55,19 @@ class Jail(TypedDict):
     seccomp: list[bytes]
 
 
+class Inside(TypedDict):
+    """The command where `argv` of the request only leads to it, by `launcher_door`. port: as `listen` of a jail."""
+
+    port: int
+    argv: list[bytes]
+    environment: dict[bytes, bytes]
+
+
 class Request(TypedDict):
     """One command. directory: where it runs, with its device and inode if they were seen. grace: seconds between
     asking all processes to end and killing them. limits: numbers of resources and their hard and soft limit. stdin:
-    what it finds on standard input, nothing where it is left out."""
+    what it finds on standard input, nothing where it is left out. inside: only where others make the namespaces, and
+    there is a way out of these."""
 
     argv: list[bytes]
     environment: dict[bytes, bytes]
@@ -68,3 +77,4 @@ class Request(TypedDict):
     limits: list[tuple[int, int]]
     jail: Jail | None
     stdin: NotRequired[bytes]
+    inside: NotRequired[Inside]

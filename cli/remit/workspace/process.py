@@ -19,7 +19,7 @@ from remit.base.resources import Resource
 from remit.base.text import scrub, shorten
 from remit.workspace.launcher_request import Jail, Request
 from remit.workspace.names import HERE, normalise
-from remit.workspace.process_launch import Ended, Launched, NotStarted, Take
+from remit.workspace.process_launch import Ended, Launched, NotStarted, Take, by_door
 from remit.workspace.process_output import Output
 from remit.workspace.root import Root
 
@@ -92,6 +92,11 @@ class Confinement:
     def wrap(self, argv: Sequence[str], directory: str) -> Sequence[str]:
         """The command line that runs `argv` in `directory`."""
         return argv
+
+    def door(self) -> Sequence[str]:
+        """What is to be wrapped in place of a command that gets a way out, and leads to it (`launcher_door`), where
+        that is not for the jail to do."""
+        return ()
 
 
 class ProcessGrant:
@@ -229,11 +234,13 @@ class ProcessGrant:
         kept = {name: value for name in KEPT_VARIABLES if (value := os.environ.get(name)) is not None}
         environment = {"PATH": _PATH, **kept, **SET_VARIABLES, **self._environment, **self._confinement.environment}
         jail = self._confinement.jail()
-        if self._way_out is not None and jail is not None and jail["net"]:
-            jail["listen"] = self._way_out.port
+        door = self._confinement.door() if self._way_out is not None else ()
+        if self._way_out is not None and (door or (jail is not None and jail["net"])):
             environment |= self._way_out.environment
-        return Request(
-            argv=[os.fsencode(word) for word in self._confinement.wrap(argv, directory)],
+            if jail is not None:
+                jail["listen"] = self._way_out.port
+        request = Request(
+            argv=_encoded(self._confinement.wrap(door or argv, directory)),
             environment={os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
             directory=directory,
             identity=identity,
@@ -242,6 +249,9 @@ class ProcessGrant:
             jail=jail,
             stdin=stdin,
         )
+        if self._way_out is None or not door:
+            return request
+        return by_door(request, _encoded(argv), self._way_out.port)
 
     def _directory(self, workdir: str) -> tuple[str, str, tuple[int, int] | None]:
         """The name of the directory to run in, its path, and what must be found there. Raises Failure."""
@@ -295,6 +305,10 @@ def _bash() -> str:
         if os.access(path, os.X_OK):
             return path
     raise Failure(ErrorCode.COMMAND_FAILED, f"bash is not installed: none of {', '.join(BASHES)} is a program")
+
+
+def _encoded(argv: Sequence[str]) -> list[bytes]:
+    return [os.fsencode(word) for word in argv]
 
 
 def _words(line: str) -> tuple[str, ...] | None:

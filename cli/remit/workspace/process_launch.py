@@ -15,7 +15,8 @@ from collections.abc import Callable
 from functools import cache
 
 import remit
-from remit.workspace.launcher_request import Request
+from remit.workspace.launcher_request import Inside, Request
+from remit.workspace.process_door import Door, Opened
 
 DRAIN_SECONDS = 0.2
 """For output still in the pipes once all processes have ended."""
@@ -30,18 +31,13 @@ PIPE_BYTES = 1 << 20
 """What a command can print ahead of us, where the system lets a pipe hold as much."""
 
 _F_SETPIPE_SZ = 1031
-_CLOSED_BY_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-_FD_BYTES = 4
+_REASON_BYTES = 500
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from remit.workspace.launcher import main; main(sys.argv[1:])"
 )
 
 Take = Callable[[int, bytes], None]
 """Gets the number of a stream (1 stdout, 2 stderr) and its next bytes."""
-
-
-Opened = Callable[[socket.socket, Callable[[], None]], None]
-"""Gets a listening socket, to keep and to close, and what asks the command to end."""
 
 
 class NotStarted(Exception):
@@ -121,6 +117,13 @@ def _environment() -> dict[str, str]:
     return {name: value for name in ("LD_LIBRARY_PATH",) if (value := os.environ.get(name))}
 
 
+def by_door(request: Request, argv: list[bytes], port: int) -> Request:
+    """A request whose command line only leads to the command, `argv`, by way of `launcher_door`."""
+    inside = Inside(port=port, argv=argv, environment=request["environment"])
+    ours = {os.fsencode(name): os.fsencode(value) for name, value in _environment().items()}
+    return {**request, "environment": ours, "inside": inside}
+
+
 def _encode(request: Request) -> bytes:
     """As the launcher reads it."""
     body = marshal.dumps(dict(request))
@@ -173,7 +176,9 @@ class Launched:
         self._said = bytearray()
         self._asked = False
         self._pipes: list[asyncio.BaseTransport] = []
-        self._door: socket.socket | None = None
+        self._door: Door | None = None
+        self._leads = "inside" in request
+        self._before = b""
         self._open = 2
         self._closed = asyncio.get_running_loop().create_future()
         self._begun = asyncio.get_running_loop().create_future()
@@ -186,7 +191,7 @@ class Launched:
         ours, outputs, door = _hand_over(door=opened is not None)
         child = cls(ours, request, take)
         if door is not None and opened is not None:
-            child._expect(door, opened)
+            child._door = Door(door, opened, child.ask_to_end)
         try:
             for number, fd in enumerate(outputs, start=1):
                 await child._listen(number, fd)
@@ -195,27 +200,10 @@ class Launched:
             raise
         return child
 
-    def _expect(self, door: socket.socket, opened: Opened) -> None:
-        """Wait for a listening socket to come through the door."""
-
-        def ready() -> None:
-            # Not recv_fds, which has no heed of flags: no process of ours may inherit what arrives.
-            _, arrived, _, _ = door.recvmsg(1, socket.CMSG_LEN(_FD_BYTES), _CLOSED_BY_EXEC)
-            self._shut()
-            for _, _, fd in arrived:
-                opened(socket.socket(fileno=int.from_bytes(fd[:_FD_BYTES], sys.byteorder)), self.ask_to_end)
-
-        self._door = door
-        asyncio.get_running_loop().add_reader(door, ready)
-
-    def _shut(self) -> None:
-        if self._door is not None:
-            asyncio.get_running_loop().remove_reader(self._door)
-            self._door.close()
-            self._door = None
-
     async def _listen(self, number: int, fd: int) -> None:
         def take(data: bytes) -> None:
+            if self._leads and not (self._door and self._door.passed):
+                self._before = (self._before + data)[-_REASON_BYTES:]
             self._take(number, data)
 
         loop = asyncio.get_running_loop()
@@ -265,7 +253,8 @@ class Launched:
         self.kill()
         await self.ended(END_SECONDS)
         self._talk.cancel()
-        self._shut()
+        if self._door is not None:
+            self._door.shut()
         if self._pipes:
             await asyncio.wait({self._closed}, timeout=DRAIN_SECONDS)
         for transport in self._pipes:
@@ -274,7 +263,12 @@ class Launched:
 
     def outcome(self) -> Ended:
         """How it ended; after `end`. Raises NotStarted."""
-        return understood(self._said.decode("utf-8", "replace"))
+        door = self._door
+        ended = understood(_text((door.said if door is not None else b"") + self._said))
+        if self._leads and not (door and door.passed) and ended.code >= 0:
+            # What was to lead to the command did not, and has said why where the command would have spoken.
+            raise NotStarted("door", 0, _text(self._before).strip().rpartition("\n")[2] or f"exit code {ended.code}")
+        return ended
 
 
 def _hand_over(*, door: bool = False) -> tuple[socket.socket, list[int], socket.socket | None]:
@@ -306,9 +300,9 @@ def _hand_over(*, door: bool = False) -> tuple[socket.socket, list[int], socket.
 def launch_once(request: Request, seconds: float) -> Ended:
     """Run a command to its end without a loop, its output unread. For trying out how a command can be
     confined. Raises OSError, NotStarted."""
-    control, outputs, _ = _hand_over()
+    control, outputs, door = _hand_over(door="inside" in request)
     said = bytearray()
-    with control:
+    with control, door or contextlib.nullcontext():
         for fd in outputs:
             os.close(fd)
         control.settimeout(seconds)
@@ -318,4 +312,13 @@ def launch_once(request: Request, seconds: float) -> Ended:
                 said += part
         except TimeoutError:
             raise NotStarted("launcher", errno.ETIMEDOUT, f"it did not end within {seconds:g} s") from None
-    return understood(said.decode("utf-8", "replace"))
+        if door is not None:
+            door.setblocking(False)
+            with contextlib.suppress(OSError):
+                while part := door.recv(4096):
+                    said[:0] = part
+    return understood(_text(said))
+
+
+def _text(said: bytes | bytearray) -> str:
+    return said.decode("utf-8", "replace")

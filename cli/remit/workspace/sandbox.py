@@ -13,6 +13,7 @@ from remit.workspace.launcher_jail import MASK_FILE, make_unreadable
 from remit.workspace.launcher_request import Attach, Jail, Landlock, Mounts
 from remit.workspace.process import Confinement
 from remit.workspace.sandbox_bubblewrap import bubblewrap_argv
+from remit.workspace.sandbox_door import door_argv, door_places
 from remit.workspace.sandbox_filters import network_sockets, no_set_user, no_sockets
 from remit.workspace.sandbox_git import GIT_NOTE, Repositories
 from remit.workspace.sandbox_mentions import mentioned
@@ -56,7 +57,8 @@ class Layer(msgspec.Struct, frozen=True):
 class Facilities(msgspec.Struct, frozen=True):
     """What of the system is used. landlock: its version, 0 for none. root: we can make namespaces
     ourselves. seccomp: no sockets, for want of net. families: none of a kind that net does not hold. bubblewrap: the
-    program that makes them for us, or "". why: what the system said of each facility that it refused, by name."""
+    program that makes them for us, or "". door: a way out of its network can be opened. why: what the system said of
+    each facility that it refused, by name."""
 
     user: bool = False
     mounts: bool = False
@@ -69,6 +71,7 @@ class Facilities(msgspec.Struct, frozen=True):
     seccomp: bool = False
     families: bool = False
     bubblewrap: str = ""
+    door: bool = False
     why: dict[str, str] = {}
 
 
@@ -132,10 +135,14 @@ class Sandbox(Confinement):
         }
 
     @property
+    def why_closed(self) -> str:
+        """Why commands can be given none, where there is more to say of it than of the network."""
+        return self.facilities.why.get("door", "")
+
+    @property
     def opens(self) -> bool:
-        """Whether commands can be given a way out of an empty network: into a namespace that is not of our own
-        making, nothing can be handed."""
-        return self.facilities.net and not self.facilities.bubblewrap
+        """Whether commands can be given a way out of an empty network."""
+        return self.facilities.door if self.facilities.bubblewrap else self.facilities.net
 
     def jail(self) -> Jail | None:
         facilities = self.facilities
@@ -175,17 +182,21 @@ class Sandbox(Confinement):
         if not self.facilities.bubblewrap:
             return argv
         masks = {mask.path: mask.folder for mask in self._masks() if os.path.lexists(mask.path)}
+        covered = [*self._shared(), *(path for path, folder in masks.items() if folder)]
         writable = {path: path for path in (*self._kept(), *self._held())} | dict.fromkeys(self._shared(), self._temp)
         options = bubblewrap_argv(
             self.facilities.bubblewrap,
             writable=writable,
-            fixed=self._fixed(),
+            fixed=[*self._fixed(), *self._uncovered(covered)],
             masks=masks,
             empty_file=os.path.join(self._grounds.private, MASK_FILE),
             capabilities=list(ROOT_KEEPS) if os.geteuid() == 0 else [],
             filters=self._filter_files(),
         )
         return [*options, "--chdir", directory, "--", *argv]
+
+    def door(self) -> Sequence[str]:
+        return door_argv() if self.facilities.door else ()
 
     def tracked(self) -> list[str]:
         """Hidden places of the workspace that git tracks, relative to it."""
@@ -240,6 +251,13 @@ class Sandbox(Confinement):
             if any(_within(path, place) for place in shared) and not any(_within(path, place) for place in kept)
         ]
         return [path for path in dict.fromkeys(wanted) if os.path.exists(path) and path not in kept]
+
+    def _uncovered(self, covered: Sequence[str]) -> list[str]:
+        """What `door` needs to see in directories that show something else."""
+        if not self.facilities.door:
+            return []
+        over = [*covered, *self._kept()]
+        return [path for path in door_places() if path not in covered and _nearest(path, over) in covered]
 
     def _masks(self) -> list[Mask]:
         found = standing_secrets(self._homes, self._grounds.own)

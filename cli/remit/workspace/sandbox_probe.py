@@ -9,7 +9,7 @@ from contextlib import suppress
 import msgspec
 
 from remit.workspace.launcher_request import Request
-from remit.workspace.process_launch import NotStarted, launch_once
+from remit.workspace.process_launch import NotStarted, by_door, launch_once
 from remit.workspace.sandbox import Facilities, Grounds, Sandbox
 from remit.workspace.sandbox_filters import network_sockets, no_sockets
 from remit.workspace.sandbox_rights import landlock_abi, limits, may_mount
@@ -18,6 +18,8 @@ from remit.workspace.sandbox_secrets import WorkspaceSecrets
 SECONDS = 10.0
 """For one try."""
 
+_NOTHING = ("true",)
+_PORT = 1024
 _SYSTEM_PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
 
 _LOST: dict[str, tuple[str, ...]] = {
@@ -71,9 +73,12 @@ def find_bubblewrap() -> str:
     return shutil.which("bwrap", path=_SYSTEM_PROGRAMS) or ""
 
 
-def probe(grounds: Grounds, secrets: WorkspaceSecrets | None, wish: Facilities, bubblewrap: str = "") -> Sandbox:
+def probe(
+    grounds: Grounds, secrets: WorkspaceSecrets | None, wish: Facilities, bubblewrap: str = "", *, opens: bool = False
+) -> Sandbox:
     """A sandbox of all that can be had of `wish`, all of it tried out together. bubblewrap: the program that is
-    tried where nothing can be hidden by our own means, or ""."""
+    tried where nothing can be hidden by our own means, or "". opens: commands are to be given a way out, which takes
+    trying out where that program makes the namespaces."""
     have = wish
     while True:
         sandbox = Sandbox(have, grounds, secrets)
@@ -88,7 +93,10 @@ def probe(grounds: Grounds, secrets: WorkspaceSecrets | None, wish: Facilities, 
             break
     if have.mounts or not bubblewrap:
         return sandbox
-    return _by_bubblewrap(bubblewrap, have, grounds, secrets) or sandbox
+    confined = _by_bubblewrap(bubblewrap, have, grounds, secrets)
+    if confined is None:
+        return sandbox
+    return _opened(confined, grounds, secrets) if opens else confined
 
 
 def without(have: Facilities, problem: NotStarted) -> Facilities | None:
@@ -117,10 +125,24 @@ def _by_bubblewrap(
     return None
 
 
+def _opened(sandbox: Sandbox, grounds: Grounds, secrets: WorkspaceSecrets | None) -> Sandbox:
+    """The same with a way out, if that can be had; else with the reason."""
+    have = msgspec.structs.replace(sandbox.facilities, door=True)
+    try:
+        code = _try(Sandbox(have, grounds, secrets))
+        why = f"ends with exit code {code}" if code else ""
+    except NotStarted as problem:
+        why = f"says {problem.text}"
+    if why:
+        told = f"what would lead there from inside bubblewrap {why}"
+        have = msgspec.structs.replace(have, door=False, why={**have.why, "door": told})
+    return Sandbox(have, grounds, secrets)
+
+
 def _try(sandbox: Sandbox) -> int:
-    argv = sandbox.wrap(["true"], "/")
+    door = sandbox.door()
     request = Request(
-        argv=[os.fsencode(word) for word in argv],
+        argv=[os.fsencode(word) for word in sandbox.wrap(door or _NOTHING, "/")],
         environment={b"PATH": b"/usr/local/bin:/usr/bin:/bin"},
         directory="/",
         identity=None,
@@ -128,6 +150,8 @@ def _try(sandbox: Sandbox) -> int:
         limits=limits(),
         jail=sandbox.jail(),
     )
+    if door:
+        request = by_door(request, [os.fsencode(word) for word in _NOTHING], _PORT)
     return launch_once(request, SECONDS).code
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+import remit
 from fakes.confined import SECRET, Confined, confined
 from fakes.programs import needs
 from remit.workspace.sandbox_rights import MAX_FILE_BYTES, MAX_MEMORY_BYTES, landlock_abi
@@ -247,44 +251,89 @@ AROUND = {
 
 
 @cache
-def connected(user: str) -> Confined:
+def connected(user: str, program: str) -> Confined:
     lines = {**REACHES, **{name: line for name, (line, _) in REACHES_NOT.items()}, **NETWORK, **AROUND}
-    return confined({**lines, "daemon": CONNECT_UNIX}, as_user=user, hosts=["site.example", "private.example"])
+    keys: dict[str, Any] = {"as_user": user, "hosts": ["site.example", "private.example"]}
+    if program:
+        keys |= {"bubblewrap": os.path.realpath(needs(program)), "devices": True, **within_reach(user)}
+    return confined({**lines, "daemon": CONNECT_UNIX}, **keys)
+
+
+def within_reach(user: str) -> dict[str, Any]:
+    """An interpreter that this user can start without the rights of another: what leads to a command inside bubblewrap
+    is started with none."""
+    if user == "self" or readable_by_all(os.path.realpath(getattr(sys, "_base_executable", sys.executable))):
+        return {}
+    python = f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
+    if not os.access(python, os.X_OK):
+        pytest.skip(f"nobody can start the interpreter of these tests, and there is no {python}")
+    above = (os.path.dirname(os.path.dirname(str(module.__file__))) for module in (remit, msgspec))
+    return {"python": [python], "environ": {**os.environ, "PYTHONPATH": ":".join(above)}}
+
+
+def readable_by_all(path: str) -> bool:
+    return all(place.stat().st_mode & 0o1 for place in (Path(path), *Path(path).parents))
 
 
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("name", REACHES)
-def test_granted_hosts_are_reached(user: str, name: str) -> None:
+@pytest.mark.parametrize("program", ["", "bwrap"])
+def test_granted_hosts_are_reached(user: str, name: str, program: str) -> None:
     needs("curl")
-    ran = connected(user)
+    ran = connected(user, program)
     assert (ran.code[name], ran.said[name].count("come-through")) == (0, 8 if "many" in name else 1), ran.said[name]
 
 
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("name", REACHES_NOT)
-def test_nothing_else_is_reached(user: str, name: str) -> None:
+@pytest.mark.parametrize("program", ["", "bwrap"])
+def test_nothing_else_is_reached(user: str, name: str, program: str) -> None:
     needs("curl")
-    ran = connected(user)
+    ran = connected(user, program)
     assert "come-through" not in ran.said[name]
     assert REACHES_NOT[name][1] in ran.said[name]
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_a_way_out_opens_no_other(user: str) -> None:
-    ran = connected(user)
+@pytest.mark.parametrize("program", ["", "bwrap"])
+def test_a_way_out_opens_no_other(user: str, program: str) -> None:
+    ran = connected(user, program)
     assert [name for name in (*NETWORK, "daemon") if ran.code[name] == 0] == []
     assert ran.heard == []
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_what_a_command_sees_of_the_proxy(user: str) -> None:
-    ran = connected(user)
+@pytest.mark.parametrize("program", ["", "bwrap"])
+def test_what_a_command_sees_of_the_proxy(user: str, program: str) -> None:
+    ran = connected(user, program)
     # Three standard streams, and the directory that is read.
     assert ran.said["descriptors"].strip() == "4"
     assert [line.partition("=")[0].lower() for line in sorted(ran.said["variables"].split(), key=str.lower)] == [
         name for name in ("all_proxy", "http_proxy", "https_proxy", "no_proxy") for _ in range(2)
     ]
     assert ran.code["port"] != 0
+
+
+@pytest.mark.parametrize("way", ["replaced", "own"])
+def test_a_way_out_opens_where_what_leads_to_it_is_out_of_sight(way: str) -> None:
+    """The interpreter, where it does not lie with the programs of the system, and remit itself."""
+    source = os.path.dirname(os.path.dirname(os.path.realpath(remit.__file__)))
+    base = os.path.realpath(sys.base_prefix)
+    hidden = [source] + ([base] if base != "/usr" else [])
+    lines = {
+        "reach": "curl -sS http://site.example/",
+        "source": f"ls {source}/remit {source}/remit/workspace",
+        "write": f"echo >> {source}/remit/workspace/launcher_door.py",
+    }
+    program = os.path.realpath(needs("bwrap"))
+    ran = confined(lines, hosts=["site.example"], bubblewrap=program, devices=True, **{way: hidden})  # type: ignore[arg-type]
+    assert (ran.code["reach"], ran.said["reach"]) == (0, "come-through")
+    assert set(ran.said["source"].split()) == {
+        *(f"{source}/{name}:" for name in ("remit", "remit/workspace")),
+        "launcher_door.py",
+        "workspace",
+    }
+    assert "Read-only file system" in ran.said["write"]
 
 
 MOVES = {
@@ -447,6 +496,17 @@ def test_bubblewrap_that_does_not_work_is_not_used() -> None:
     ran = confined({"secret": "cat .env"}, bubblewrap="/bin/false", devices=True)
     assert ran.layers["secrets"].startswith("not held: ")
     assert ran.said["secret"] == SECRET
+
+
+def test_bubblewrap_that_keeps_descriptors_to_itself_opens_no_way_out(tmp_path: Path) -> None:
+    closing = tmp_path / "bwrap"
+    closing.write_text(f'#!/bin/bash\nexec 20<&-\nexec {needs("bwrap")} "$@"\n')
+    closing.chmod(0o755)
+    lines = {"variables": "env | grep -ci _proxy=", "secret": "cat .env", "tcp": NETWORK["tcp"]}
+    ran = confined(lines, hosts=["site.example"], bubblewrap=str(closing), devices=True)
+    assert ran.closed.startswith("what would lead there from inside bubblewrap ends with exit code 1")
+    assert (ran.said["variables"], ran.layers["secrets"]) == ("0\n", "held: bubblewrap")
+    assert SECRET not in ran.said["secret"] and ran.code["tcp"] != 0 and ran.heard == []
 
 
 def test_without_a_sandbox_the_attacks_do_what_they_are_meant_to() -> None:

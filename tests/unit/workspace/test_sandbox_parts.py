@@ -89,10 +89,11 @@ def test_layers(tmp_path: Path, have: Facilities, held: set[str], words: str) ->
         (lost("net"), False),
         (Facilities(landlock=6, seccomp=True), False),
         (Facilities(bubblewrap="/bin/bwrap"), False),
+        (Facilities(bubblewrap="/bin/bwrap", door=True), True),
         (Facilities(), False),
     ],
 )
-def test_a_way_out_is_given_to_network_namespaces_of_our_own(tmp_path: Path, have: Facilities, opens: bool) -> None:
+def test_a_way_out_is_given_to_network_namespaces(tmp_path: Path, have: Facilities, opens: bool) -> None:
     assert Sandbox(have, Grounds(workspace=str(tmp_path), private=str(tmp_path / "private"))).opens is opens
 
 
