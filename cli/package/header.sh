@@ -77,6 +77,8 @@ if [ -n "$place" ]; then
   if [ -n "$path_set" ]; then PATH=$path_was; else unset PATH; fi
   REMIT_STARTED_AS=$0
   export REMIT_STARTED_AS
+  # Python does not start on a directory.
+  [ ! -d /dev/stdin ] || exec </dev/null
   exec "$place/remit" "$@"
 elif (unset GZIP; payload | gzip -t) 2>/dev/null; then
   echo "error: remit cannot unpack itself: no directory that takes @NEEDED@ MB and may be run from, tried ${cache:-no cache directory}, ${TMPDIR:+$TMPDIR, }/tmp and /var/tmp" >&2

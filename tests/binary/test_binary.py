@@ -115,6 +115,23 @@ def test_old_versions_go_unless_they_are_in_use(program: Path, cache: Cache) -> 
     assert (base / "rt-new").exists()
 
 
+def test_what_a_killed_unpacking_left_goes_at_any_later_start(program: Path, cache: Cache) -> None:
+    base = cache.home / ".cache" / "remit"
+    assert says_version(cache.run(program, "--version"))
+    for name, age in ((".new.killed", 3600), (".new.begun", 1)):
+        (base / name / "lib").mkdir(parents=True)
+        os.utime(base / name, (time.time() - age,) * 2)
+    assert says_version(cache.run(program, "--version"))
+    assert [path.name for path in base.glob(".new.*")] == [".new.begun"]
+
+
+def test_it_starts_on_a_directory_as_standard_input(program: Path, cache: Cache) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", '"$0" --version </', program], env=cache.environ, capture_output=True, text=True, check=False
+    )
+    assert says_version(ran)
+
+
 def test_arguments_streams_and_exit_codes_pass_through(program: Path, home: Home) -> None:
     script = home.script({"text": "A  B"})
     environ = {**home.environ, "HOME": str(home.path / "home")}

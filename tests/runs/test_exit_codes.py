@@ -125,6 +125,18 @@ def limit_files(size: int) -> Any:
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
+@pytest.mark.parametrize("limit", [10, 13, 14, 16])
+def test_9_too_many_files(limit: int, home: Home) -> None:
+    """Wherever the run is when no file can be opened any more."""
+    write = {"calls": [{"tool": "write_artifact", "arguments": {"name": "a.txt", "content": "a"}}]}
+    told = home.run(
+        *("run", "Write", "-m", home.script(write, ECHO), "--tools", "write_artifact", "-o", str(home.out)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
+    )
+    assert (told.code, "ulimit -n" in told.stderr) == (9, True), told.stderr
+    assert "fault of remit" not in told.stderr
+
+
 def test_9_environment(home: Home) -> None:
     """The file size limit stands in for a full disk: it meets the journal, which is the largest file."""
     home.write("long.md", "x" * 5000)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from remit.base.errors import EnvironmentFault, RemitError, UsageFault, exit_code
+from remit.store.durable import scarce_fault
 
 STDOUT, STDERR = 1, 2
 
@@ -94,8 +95,12 @@ def report_usage(what: str, argv: Sequence[str]) -> None:
 
 
 def report_bug(bug: Exception, argv: Sequence[str]) -> int:
-    """Print the traceback of a fault of ours that no run could tell of; the exit code."""
+    """Print the traceback of a fault of ours that no run could tell of, or what the system is out of; the exit
+    code."""
     import traceback
+
+    if (fault := scarce_fault(bug)) is not None:
+        return report_error(fault, argv)
 
     write_stderr("".join(traceback.format_exception(bug)))
     what = f"a fault of remit itself: {type(bug).__name__}: {bug}"

@@ -33,7 +33,7 @@ def main(new: str, place: str) -> None:
         if not alike(new, place):
             _exchange(new, place)
         with suppress(OSError):
-            _clear(base, os.path.basename(place))
+            clear(base, os.path.basename(place))
     finally:
         if turn is not None:
             os.close(turn)
@@ -96,7 +96,8 @@ def _exchange(new: str, place: str) -> None:
             os.unlink(aside)
 
 
-def _clear(base: str, current: str) -> None:
+def clear(base: str, current: str) -> None:
+    """Remove what no program will use again. current: the directory that stays. Raises OSError."""
     now = time.time()
     for name in os.listdir(base):
         kept = UNPACKING_SECONDS if name.startswith(".new.") else KEPT_SECONDS if name.startswith("rt-") else None

@@ -27,6 +27,7 @@ from remit.engine.prompt import instructions_text
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
 from remit.engine.window import Window
+from remit.store.durable import scarce_fault
 from remit.tools.contract import Tool
 
 MAX_CONTINUATIONS = 3
@@ -178,6 +179,8 @@ class Run:
     def _bug(self, error: BaseException) -> RemitError:
         text = "".join(traceback.format_exception(error))
         self._note(text)
+        if (fault := scarce_fault(error)) is not None:
+            return fault
         what = f"a fault of remit itself: {type(error).__name__}: {error}"
         return RemitError(what, hint="the traceback is in the journal of the run directory", kind="bug")
 

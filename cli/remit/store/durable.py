@@ -22,7 +22,10 @@ _KINDS: dict[int, tuple[str, str]] = {
     errno.EPERM: ("not_writable", "check owner and mode of the directory, or choose another with -o DIR"),
     errno.EMFILE: ("too_many_files", "raise the limit of open files (ulimit -n)"),
     errno.ENFILE: ("too_many_files", "the system has too many files open"),
+    errno.ENOMEM: ("no_memory", "free some memory, or raise the limit (ulimit -v, the container's)"),
 }
+_SCARCE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""What the system may be out of at any call, wherever that stands."""
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -32,6 +35,18 @@ def environment_fault(problem: OSError, path: str, doing: str) -> EnvironmentFau
     """The fault for an operating system error. doing: what was tried, as in "write the journal"."""
     kind, hint = _KINDS.get(problem.errno or 0, ("io_error", ""))
     return EnvironmentFault(f"cannot {doing}: {problem.strerror or problem}", where=path, hint=hint, kind=kind)
+
+
+def scarce_fault(error: BaseException) -> EnvironmentFault | None:
+    """The fault for what the system ran out of where nobody looked for it; None for any other error."""
+    if isinstance(error, OSError) and error.errno in _SCARCE:
+        return environment_fault(error, str(error.filename or ""), "go on")
+    if isinstance(error, MemoryError):
+        return environment_fault(OSError(errno.ENOMEM, "out of memory"), "", "go on")
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        hint = "raise the limit of processes (ulimit -u, the container's)"
+        return EnvironmentFault("cannot go on: no thread can be started", hint=hint, kind="too_many_processes")
+    return None
 
 
 @contextmanager
