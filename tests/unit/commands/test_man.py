@@ -18,17 +18,19 @@ from fakes.programs import needs
 from remit.base.errors import EXIT_CODES, EXIT_MEANINGS, Verdict, exit_word
 from remit.base.ports import Finished, HookWord
 from remit.base.redact import MIN_KEY_CHARS, MIN_VALUE_CHARS, MIN_WORDS_CHARS
-from remit.base.spec import PolicySource, Source
+from remit.base.spec import SECTIONS, Goal, PolicySource, Source
 from remit.commands.app import COMMANDS
-from remit.commands.manual import PAGES, find_page, formats, hooks, page_words
+from remit.commands.manual import PAGES, find_page, formats, guides, hooks, page_words
 from remit.commands.manual.page import Code, Item, Page, Para, Section, Span, Sub, bold, escaped, item, plain, roff
 from remit.commands.manual.schema_words import default_words, type_words
 from remit.commands.manual.texts import COMMAND_TEXTS
 from remit.commands.stdin import FIRST_BYTE_SECONDS
 from remit.commands.tree import Command, command_at, command_tree
 from remit.config.hooks import fitted, read_hooks
+from remit.config.profiles import ProfileKeys, load_profile
 from remit.config.resolve import MAX_PROMPT_BYTES
 from remit.config.schema import task_schema
+from remit.config.settings import Settings
 from remit.config.task import examine_task
 from remit.engine.hook_answers import read_answer
 from remit.engine.hooks import MAX_STOP_HOOKS
@@ -219,6 +221,31 @@ def test_the_example_hooks_are_right() -> None:
     assert [hook.match for hook in fit] == [("shell", "file_write"), ()]
     answer = Finished(exit_code=0, stdout=hooks.ANSWER.encode(), stdout_bytes=len(hooks.ANSWER))
     assert read_answer("PreToolUse", answer, 5) == HookWord("deny", "not on a Friday")
+
+
+def test_the_example_hosts_are_right(tmp_path: Path) -> None:
+    task = tmp_path / "task.yaml"
+    task.write_text("version: 1\nprompt: Go.\n" + guides.HOSTS_EXAMPLE, encoding="utf-8")
+    found, faults = examine_task(str(task), tool_effects())
+    assert faults == [] and found is not None
+    assert found.ticks["shell"].hosts == ("pypi.org", "files.pythonhosted.org")
+
+
+def test_the_example_profile_is_right(tmp_path: Path) -> None:
+    (tmp_path / "system-prompts").mkdir()
+    (tmp_path / "system-prompts" / "short.md").write_text(guides.PROFILE_EXAMPLE, encoding="utf-8")
+    profile = load_profile("short", str(tmp_path), tool_effects())
+    assert profile.keys.tools.overrides == {"shell": "disabled"}
+    page = plain(PAGES["remit-profiles.7"]())
+    assert all(f"{{{{{section}}}}}" in page for section in SECTIONS)
+    assert all(key in page for key in ProfileKeys.__struct_fields__)
+
+
+def test_figures_of_settings_are_those_there_are() -> None:
+    agents, run = (" ".join(plain(PAGES[file]()).split()) for file in ("remit-agents.7", "remit-run.1"))
+    assert Settings(config_dir="", state_dir="").task_max_concurrent == 8
+    assert "eight at a time unless `[agent] task_max_concurrent`" in agents
+    assert f"{Goal('').limit} times unless `--goal-limit`" in run
 
 
 class NoUses:

@@ -24,9 +24,15 @@ def _formats(name: str) -> Page:
 
 
 def _references(name: str) -> Page:
-    from remit.commands.manual import references
+    from remit.commands.manual import guides, references
 
-    made: dict[str, Callable[[], Page]] = {"events": references.events_page, "tools": references.tools_page}
+    made: dict[str, Callable[[], Page]] = {
+        "events": references.events_page,
+        "tools": references.tools_page,
+        "sandbox": guides.sandbox_page,
+        "agents": guides.agents_page,
+        "profiles": guides.profiles_page,
+    }
     return made[name]()
 
 
@@ -50,7 +56,7 @@ PAGES: dict[str, Callable[[], Page]] = {
         f"remit-{name}.5": partial(_formats, name)
         for name in ("task", "script", "policy", "approvals", "providers", "hooks")
     },
-    **{f"remit-{name}.7": partial(_references, name) for name in ("events", "tools")},
+    **{f"remit-{name}.7": partial(_references, name) for name in ("events", "tools", "sandbox", "agents", "profiles")},
 }
 """By name of the file, such as `remit-task.5`."""
 

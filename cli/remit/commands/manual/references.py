@@ -16,6 +16,14 @@ remit run -t task.yaml --output-format stream-json |
 _WHAT_WAS_REFUSED = """\
 jq -r 'select(.subtype == "permission_denied") | [.tool_name, .resource, .rule] | @tsv' events.jsonl
 """
+_LOADING = (
+    "Requests leave tools out until they are needed, unless the model is its provider's `best` (`purposes` in "
+    "remit-providers(5)): the toolset code, python_execution and some others come in when the model searches for them "
+    "(tool_search) or calls them, tool_output with the first result that is cut. `[agent] defer_builtin_tools = "
+    '"always"` or `"never"` of the settings decides for every model, a profile for its runs, see remit-profiles(7).',
+    "`--allowed-tools a,b` offers of the ticked tools only these, in every request. `--disallowed-tools` and `[agent] "
+    "disabled_tools` turn tools off; a project does so with a rule that denies the tool in its `.remit/policy.toml`.",
+)
 _STAMPS = ("session_id", "uuid")
 
 
@@ -104,6 +112,7 @@ def tools_page() -> Page:
                         "would offer. Every call goes through the rules first, see remit-policy(5), and then works "
                         "with just the resources they judged."
                     ),
+                    *map(Para, _LOADING),
                     Para(
                         "What follows is what the model reads of each tool and what it meets in results, then its "
                         "parameters, what it does to the world, and what one call may take."
@@ -115,7 +124,7 @@ def tools_page() -> Page:
                 for name, tools in toolsets.items()
             ),
             Section("TOOLS OF THE HARNESS", tuple(_harness())),
-            Section("SEE ALSO", (Para("remit-tools(1), remit-task(5), remit-policy(5)"),)),
+            Section("SEE ALSO", (Para("remit-tools(1), remit-task(5), remit-policy(5), remit-profiles(7)"),)),
         ),
     )
 

@@ -46,7 +46,8 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         ),
         see=(
             *("remit-task(5)", "remit-script(5)", "remit-policy(5)", "remit-approvals(5)", "remit-providers(5)"),
-            *("remit-tools(7)", "remit-events(7)"),
+            *("remit-hooks(5)", "remit-tools(7)", "remit-events(7)", "remit-sandbox(7)", "remit-agents(7)"),
+            "remit-profiles(7)",
         ),
     ),
     "run": CommandText(
@@ -86,6 +87,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "out, in the same session or with `--clear` in a new one that the plan moves to. All modes are "
             "described in "
             "remit-policy(5).",
+            "`--goal TEXT` has a run go on until something is true: when the model is done, the provider's `fast` "
+            "model reads the transcript and says met, not met (the run goes on with its reason, 16 times unless "
+            "`--goal-limit` says otherwise) or impossible. A goal that is not met in the end is the verdict `unmet`, "
+            "exit code 3.",
             "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
             "variable `REMIT_OUT`: `sh -c 'test -s \"$REMIT_OUT/report.md\"'`.",
             "Commands of the user that `--hooks`, the task or the settings name hear of each step of the run as JSON, "
@@ -112,7 +117,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         ),
         see=(
             *("remit-resume(1)", "remit-models(1)", "remit-task(5)", "remit-policy(5)", "remit-approvals(5)"),
-            *("remit-providers(5)", "remit-events(7)"),
+            *("remit-providers(5)", "remit-events(7)", "remit-sandbox(7)", "remit-agents(7)", "remit-profiles(7)"),
         ),
     ),
     "resume": CommandText(
@@ -217,7 +222,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             Example("What a task tells:", "remit prompt -t task.yaml"),
             Example("The same with the tools of the first request:", "remit prompt -t task.yaml --json"),
         ),
-        see=("remit-tools(1)", "remit-tools(7)"),
+        see=("remit-tools(1)", "remit-tools(7)", "remit-profiles(7)"),
     ),
     "doctor": CommandText(
         description=(
@@ -337,12 +342,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ),
     (
         "~/.config/remit/system-prompts/NAME.md",
-        "Profiles, for `--system-prompt-profile` and for agents. Between two lines `---` stand as YAML `description`, "
-        "`layout` (`overlay`, the default, adds the text below to the system prompt; `custom` puts it in its place, "
-        "with lines such as `{{default}}` for parts of remit's own: identity, tools, conventions, style, completion, "
-        "context, plan), `tools` (`default`, `groups` and `overrides`, each `eager`, `lazy` or `disabled`), and of "
-        "agents with this profile `subagent_model` (`PROVIDER/NAME`, `fast`, `best`, or `chat` for that of the run) "
-        "and `subagent_thinking` (as `--effort`).",
+        "Profiles, for `--system-prompt-profile` and for agents, see remit-profiles(7).",
     ),
     ("~/.config/remit/providers.toml", "Servers of models, and what is known of these, see remit-providers(5)."),
     ("~/.config/remit/auth.toml", "Keys, readable by their owner only, see remit-auth(1)."),
