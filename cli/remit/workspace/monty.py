@@ -12,6 +12,7 @@ import shutil
 from typing import Any
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.extras import installing
 from remit.base.limits import KIB, MIB
 from remit.base.ports import Evaluated, Raised
 from remit.base.text import clip, scrub
@@ -27,7 +28,7 @@ MAX_MESSAGE_BYTES = 4 * KIB
 CHECK_SECONDS = 10.0
 """What the type check of a script may take, before its own time begins."""
 
-INSTALL = "pip install 'remit[python]'"
+INSTALL = installing("python")
 
 _STUBS = """
 from typing import Any, Callable, Iterable

@@ -13,10 +13,11 @@ from typing import IO
 import msgspec
 
 from remit.base.errors import ErrorCode, Failure
+from remit.base.extras import installing
 from remit.base.pictures import MAX_BYTES, MAX_EDGE, MAX_PIXELS, Header, check_plain, kind_of, read_header, refuse_cut
 from remit.base.text import clip, scrub
 
-INSTALL = "pip install 'remit[images]'"
+INSTALL = installing("images")
 
 MAX_SECONDS = 20.0
 """For one picture; one of MAX_PIXELS takes about a second."""

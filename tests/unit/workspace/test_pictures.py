@@ -304,12 +304,15 @@ def test_without_the_library_a_small_picture_is_sent_undecoded(monkeypatch: pyte
     assert fit_picture(small).data == small
     assert refused(small[:-30]).code is ErrorCode.PICTURE_INVALID
     failure = refused(large)
-    assert failure.code is ErrorCode.PICTURE_TOO_LARGE and "pip install 'remit[images]'" in failure.message
+    assert failure.code is ErrorCode.PICTURE_TOO_LARGE and "pip install '.[images]'" in failure.message
 
 
 @pytest.mark.usefixtures("no_pillow")
 def test_without_the_library_the_reason_has_the_way_to_install_it() -> None:
-    assert pictures.missing_pictures() == "pictures cannot be decoded without Pillow: pip install 'remit[images]'"
+    assert (
+        pictures.missing_pictures()
+        == "pictures cannot be decoded without Pillow: in remit's checkout, pip install '.[images]'"
+    )
 
 
 def test_with_the_library_nothing_is_missing() -> None:

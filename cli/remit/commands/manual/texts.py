@@ -63,8 +63,9 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "Models are written PROVIDER/NAME; `remit models` lists those that are known, and a provider takes others "
             "too. A name that only one provider has may stand alone. `openai/NAME` with `OPENAI_BASE_URL` is any "
             "server that speaks the Chat Completions API; others are described in remit-providers(5). "
-            "`local/PATH.gguf` runs on this machine and needs the extra `local`. `scripted/FILE` plays the answers of "
-            "a script, see remit-script(5), `replay/FILE` those of a run that was recorded with `--record`.",
+            "`local/PATH.gguf` runs on this machine and needs the extra `local` (in remit's checkout, `pip install "
+            "'.[local]'`). `scripted/FILE` plays the answers of a script, see remit-script(5), `replay/FILE` those of a "
+            "run that was recorded with `--record`.",
             "A request that fails in a way that may pass is tried again, up to 8 times in all and as long as "
             "`REMIT_RETRY_SECONDS` say, with waits that double and that no server's hint shortens. When that is over, "
             "or a server asks for a longer wait, the next `--fallback-model` is asked, for the rest of the process; "
