@@ -192,7 +192,7 @@ _remit_operand() { # COMMAND POSITION: its $kind
         kind='= bash zsh fish'
         ;;
     'man:'1)
-        kind='= remit run resume replay task policy runs memory tools prompt models auth doctor events completion man sdk task.5 script policy.5 approvals providers hooks events.7 tools.7 sandbox agents profiles'
+        kind='= remit run resume replay task policy runs memory tools prompt models auth doctor events completion man sdk task.5 script policy.5 approvals providers hooks events.7 tools.7 sandbox agents profiles install'
         ;;
     esac
 }

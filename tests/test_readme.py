@@ -13,14 +13,19 @@ from pathlib import Path
 import pytest
 
 from fakes.cli import Home
+from fakes.programs import needs
 from readme_blocks import README, blocks
 from remit.base.errors import EXIT_CODES, SIGHUP_EXIT, SIGINT_EXIT, SIGPIPE_EXIT, SIGTERM_EXIT
+from remit.commands.manual import PAGES, find_page
+from remit.commands.manual.page import plain
 
 ROOT = README.parent
+TEXT = README.read_text(encoding="utf-8")
 FILES = blocks("file")
 BLOCKS = blocks("block")
-TOUR = ("new", "run", "changed", "policy", "pipe", "stream", "replay")
-"""The blocks that a reader pastes one after the other; `report` and `test` stand for themselves."""
+TOUR = ("new", "run", "policy", "pipe", "stream", "driven", "replay")
+"""The blocks that a reader pastes one after the other; `report` and `test` stand for themselves, `cron-setup` is tried
+with the other templates, in test_ci.py."""
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +51,26 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.Compl
 
 
 def test_every_console_block_is_known() -> None:
-    assert set(BLOCKS) == {"report", "test", *TOUR}
-    # A shell block without a name would be one that no test runs; the one with a placeholder key is text.
-    unnamed = re.findall(r"(?<!-->)\n```sh\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert [block for block in unnamed if "OPENAI_API_KEY=..." not in block] == []
+    assert set(BLOCKS) == {"report", "test", "cron-setup", *TOUR}
+    # A block without a name would be one that no test runs or compares.
+    assert re.findall(r"(?<!-->)\n```\w+\n(.*?)```", TEXT, re.DOTALL) == []
+
+
+def test_it_can_be_read_on_a_terminal() -> None:
+    assert [line for line in TEXT.splitlines() if len(line) > 120] == []
+    assert len(TEXT.splitlines()) <= 330
+
+
+def test_it_names_pages_there_are() -> None:
+    named = set(re.findall(r"remit man ([a-z][a-z.0-9]*)", TEXT))
+    assert named >= {"run", "task.5", "policy.5", "sandbox", "profiles", "agents", "install", "sdk"}
+    assert {page for page in named if not find_page(page)} == set()
+
+
+def test_nothing_has_remit_fetched_from_a_package_index() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "cli").rglob("*.py")]
+    pages = [plain(build()) for build in PAGES.values()]
+    assert [text for text in (TEXT, *sources, *pages) if re.search(r"install [^\n.]*['\"]?\bremit\[", text)] == []
 
 
 def test_the_task_is_started_and_checked(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
@@ -72,11 +93,6 @@ def test_the_report_is_written(tour: dict[str, subprocess.CompletedProcess[str]]
     assert '"status": "done"' in tour["run"].stdout
 
 
-def test_a_changed_table_is_noticed(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
-    assert "exit code 5" in tour["changed"].stdout, tour["changed"].stderr
-    assert "analyze_csv" in tour["changed"].stderr and "expected" in tour["changed"].stderr
-
-
 def test_the_rules_are_checked_and_explained(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
     assert tour["policy"].returncode == 0, tour["policy"].stderr
     assert "policy.toml:2" in tour["policy"].stdout and "policy.toml:7" in tour["policy"].stdout
@@ -87,17 +103,19 @@ def test_a_pipe_is_answered(tour: dict[str, subprocess.CompletedProcess[str]]) -
 
 
 def test_the_stream_ends_in_one_result(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
-    if shutil.which("jq") is None:
-        pytest.skip("jq is not installed (Debian package jq)")
+    needs("jq")
     assert tour["stream"].stdout == "done\t0\treport.md\n", tour["stream"].stderr
 
 
+def test_a_prompt_comes_as_a_line(tour: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    needs("jq")
+    assert tour["driven"].stdout == "sda1: it is 97 % full.\n", tour["driven"].stderr
+
+
 def test_the_exit_codes_are_those_there_are() -> None:
-    rows = re.findall(r"^\| (\d+) \| (\w+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| (\w+) \|", TEXT, re.MULTILINE)
     assert {verdict: int(code) for code, verdict in rows} == {v.value: c for v, c in EXIT_CODES.items()}
-    assert f"| {SIGINT_EXIT}, {SIGTERM_EXIT}, {SIGHUP_EXIT}, {SIGPIPE_EXIT} | stopped |" in README.read_text(
-        encoding="utf-8"
-    )
+    assert f"| {SIGINT_EXIT}, {SIGTERM_EXIT}, {SIGHUP_EXIT}, {SIGPIPE_EXIT} | stopped |" in TEXT
 
 
 @pytest.mark.heavy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from fakes.cli import Home
+from fakes.workflows import BASH, outputs
 
 ACTION = Path(__file__).resolve().parents[2] / ".github" / "actions" / "remit"
 
@@ -36,12 +38,7 @@ def run(home: Home, **inputs: str) -> tuple[int, dict[str, str]]:
         **inputs,
     }
     ran = subprocess.run([ACTION / "run.sh"], cwd=home.work, env=environ, capture_output=True, check=False)
-    values: dict[str, str] = {}
-    lines = iter(output.read_text().splitlines())
-    for line in lines:
-        name, mark = line.split("<<")
-        values[name] = "\n".join(iter(lambda mark=mark: next(lines), mark))  # type: ignore[misc]
-    return ran.returncode, values
+    return ran.returncode, outputs(output)
 
 
 def test_a_run_that_is_done(home: Home) -> None:
@@ -74,6 +71,36 @@ def test_every_input_and_output_is_wired() -> None:
     assert all(variable in script for variable in action["runs"]["steps"][1]["env"])
 
 
+def install(directory: Path, python: str, source: str = "checkout") -> str:
+    """What the step that installs says of why it does not. python: the program `python3` of the runner."""
+    program = directory / "bin" / "python3"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{python}\n")
+    program.chmod(0o755)
+    action = directory / "project" / ".github" / "actions" / "remit"
+    shutil.copytree(ACTION, action)
+    environ = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "INSTALL": source,
+        "RUNNER_TEMP": str(directory),
+        "GITHUB_ACTION_PATH": str(action),
+        "GITHUB_PATH": str(directory / "path"),
+    }
+    ran = subprocess.run([*BASH, steps()[0]["run"]], env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2 and not (directory / "path").exists()
+    return ran.stderr
+
+
+def test_a_python_that_is_too_old_is_told(tmp_path: Path) -> None:
+    told = install(tmp_path, "exit 1")
+    assert told.startswith("::error::") and "3.11" in told and "actions/setup-python" in told
+
+
+def test_an_action_without_its_checkout_is_told(tmp_path: Path) -> None:
+    told = install(tmp_path, "exit 0")
+    assert f"({tmp_path}/project)" in told and "the input install" in told
+
+
 HOSTILE = ["$(touch hit)", "`touch hit`", '"; touch hit; "', "' || touch hit #", "--allow=shell", "a\nverdict=done"]
 
 
@@ -101,7 +128,7 @@ def test_inputs_are_words_and_nothing_else(value: str, home: Home) -> None:
     program.chmod(0o755)
     told = {"GITHUB_ACTION_PATH": str(ACTION), "GITHUB_OUTPUT": str(home.path / "output")}
     ran = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", steps()[-1]["run"]],
+        [*BASH, steps()[-1]["run"]],
         cwd=home.work,
         env={**home.environ, **told, **environ, "PATH": f"{program.parent}:{os.environ['PATH']}"},
         capture_output=True,

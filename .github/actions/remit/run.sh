@@ -29,7 +29,7 @@ except ValueError:
 values = {
     "verdict": result.get("verdict", ""),
     "exit-code": code,
-    "cost": result.get("total_cost_usd", "") if result.get("cost_known") else "",
+    "cost": f"{result['total_cost_usd']:.6f}" if result.get("cost_known") else "",
     "run-id": result.get("run_id", ""),
     "result": result.get("result") or "; ".join(result.get("errors", [])),
 }

@@ -32,6 +32,7 @@ def _references(name: str) -> Page:
         "sandbox": guides.sandbox_page,
         "agents": guides.agents_page,
         "profiles": guides.profiles_page,
+        "install": guides.install_page,
     }
     return made[name]()
 
@@ -56,7 +57,10 @@ PAGES: dict[str, Callable[[], Page]] = {
         f"remit-{name}.5": partial(_formats, name)
         for name in ("task", "script", "policy", "approvals", "providers", "hooks")
     },
-    **{f"remit-{name}.7": partial(_references, name) for name in ("events", "tools", "sandbox", "agents", "profiles")},
+    **{
+        f"remit-{name}.7": partial(_references, name)
+        for name in ("events", "tools", "sandbox", "agents", "profiles", "install")
+    },
 }
 """By name of the file, such as `remit-task.5`."""
 

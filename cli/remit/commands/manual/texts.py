@@ -47,7 +47,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         see=(
             *("remit-task(5)", "remit-script(5)", "remit-policy(5)", "remit-approvals(5)", "remit-providers(5)"),
             *("remit-hooks(5)", "remit-tools(7)", "remit-events(7)", "remit-sandbox(7)", "remit-agents(7)"),
-            "remit-profiles(7)",
+            *("remit-profiles(7)", "remit-install(7)"),
         ),
     ),
     "run": CommandText(
@@ -64,8 +64,8 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "too. A name that only one provider has may stand alone. `openai/NAME` with `OPENAI_BASE_URL` is any "
             "server that speaks the Chat Completions API; others are described in remit-providers(5). "
             "`local/PATH.gguf` runs on this machine and needs the extra `local` (in remit's checkout, `pip install "
-            "'.[local]'`). `scripted/FILE` plays the answers of a script, see remit-script(5), `replay/FILE` those of a "
-            "run that was recorded with `--record`.",
+            "'.[local]'`). `scripted/FILE` plays the answers of a script, see remit-script(5), `replay/FILE` those of "
+            "a run that was recorded with `--record`.",
             "A request that fails in a way that may pass is tried again, up to 8 times in all and as long as "
             "`REMIT_RETRY_SECONDS` say, with waits that double and that no server's hint shortens. When that is over, "
             "or a server asks for a longer wait, the next `--fallback-model` is asked, for the rest of the process; "
@@ -356,6 +356,7 @@ FILES: tuple[tuple[str, str], ...] = (
     ("DIR/events.jsonl", "The events, see remit-events(7)."),
     ("DIR/decisions.jsonl", "Every decision on a call, with the rule that made it."),
     ("DIR/artifacts/, DIR/artifacts.json", "The artifacts, and their list with sizes and digests."),
+    ("DIR/plan.md", "The plan of a session that was in plan mode."),
     ("DIR/outputs/", "Long results of calls, whole, which tool_output reads. At most 256 MiB; the oldest go first."),
     ("DIR/calls/CALL/", "The copy that each call kept of the artifact it wrote, also of one that was replaced since."),
     ("DIR/tasks/TASK-ID/journal.jsonl", "What an agent did that worked for the main one."),
