@@ -70,6 +70,119 @@ def test_an_agent_that_a_hook_refuses(home: Home) -> None:
     assert told.is_error and "no agents today" in str(told.content)
 
 
+ECHO = {"calls": [{"tool": "shell", "arguments": {"command": "echo secret > b.txt; cat b.txt"}}]}
+
+
+def specific(event: str, **fields: Any) -> dict[str, Any]:
+    return {event: {"hookSpecificOutput": {"hookEventName": event, **fields}}}
+
+
+def results(messages: list[Any]) -> list[Any]:
+    blocks = [block for message in messages for block in getattr(message, "content", None) or ()]
+    return [block for block in blocks if isinstance(block, client.ToolResultBlock)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        specific("PreToolUse", permissionDecision="bogus"),
+        specific("PreToolUse", permissionDecision="defer"),
+        {"PreToolUse": {"hookSpecificOutput": "x"}},
+        {"PreToolUse": {"decision": "nope"}},
+        {"PreToolUse": {"hookSpecificOutput": {"hookEventName": "Stop"}}},
+    ],
+)
+def test_an_answer_that_makes_no_sense_refuses_the_call(home: Home, answer: dict[str, Any]) -> None:
+    messages, _ = callbacks(home, home.script(ECHO, DONE), answer, "PreToolUse", allowed_tools=["Bash"])
+    [told] = results(messages)
+    assert told.is_error and "PreToolUse:Bash hook error: the hook failed: its answer" in str(told.content)
+    assert not (home.work / "b.txt").exists() and messages[-1].result == "Done."
+
+
+def test_what_stops_the_prompt_stops_it_before_the_call(home: Home) -> None:
+    answer = {"PreToolUse": {"continue_": False, "stopReason": "enough for today"}}
+    messages, _ = callbacks(home, home.script(ECHO, DONE), answer, "PreToolUse", allowed_tools=["Bash"])
+    [told] = results(messages)
+    assert told.is_error and "enough for today" in str(told.content) and not (home.work / "b.txt").exists()
+    [said] = [each.data for each in messages if getattr(each, "subtype", "") == "informational"]
+    assert said["content"] == "a hook ended the prompt: enough for today"
+    end = messages[-1]
+    assert (end.subtype, end.is_error, end.terminal_reason, end.result) == ("success", False, "hook_stopped", "")
+
+
+def test_hooks_that_never_let_the_model_end_leave_its_last_text(home: Home) -> None:
+    async def hook(given: Any, tool_use_id: str | None, context: Any) -> Any:
+        return {"decision": "block", "reason": "go on"}
+
+    async def talk() -> Any:
+        model = home.script(*({"text": f"say {number}"} for number in range(1, 23)))
+        given = options(home, model, hooks={"Stop": [client.HookMatcher(hooks=[hook])]})
+        async with asyncio.timeout(60), client.ClaudeSDKClient(given) as connected:
+            await connected.query("go")
+            return [message async for message in connected.receive_response()][-1]
+
+    end = asyncio.run(talk())
+    assert (end.subtype, end.terminal_reason, end.result) == ("success", "stop_hook_prevented", "say 21")
+
+
+@pytest.mark.parametrize("ticked", [True, False])
+def test_the_reason_of_a_hook_that_asks_is_told_to_who_is_asked(home: Home, ticked: bool) -> None:
+    asked: list[Any] = []
+
+    async def allow(tool: str, given: dict[str, Any], context: Any) -> Any:
+        asked.append(context.decision_reason)
+        return client.PermissionResultAllow()
+
+    answer = specific("PreToolUse", permissionDecision="ask", permissionDecisionReason="who knows")
+    keys = {"can_use_tool": allow, "permission_mode": "acceptEdits" if ticked else "default"}
+    callbacks(home, home.script(WRITE, DONE), answer, "PreToolUse", **keys)
+    assert asked == ["who knows"] and (home.work / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"stdout": "[gone]", "stderr": "", "interrupted": False}, ["[gone]"]),
+        ("[gone]", ["[gone]"]),
+        (
+            {"output": "[gone]"},
+            ["exit code 0\nsecret", "stays: what a hook puts in its place has not the shape of such results"],
+        ),
+    ],
+)
+def test_a_hook_puts_something_in_the_place_of_a_result(home: Home, value: Any, said: list[str]) -> None:
+    answer = specific("PostToolUse", updatedToolOutput=value)
+    messages, [seen] = callbacks(home, home.script(ECHO, DONE), answer, "PostToolUse", allowed_tools=["Bash"])
+    assert seen["tool_response"]["stdout"].strip() == "secret" and seen["tool_response"]["interrupted"] is False
+    [told] = results(messages)
+    assert str(told.content).strip() == said[0]
+    notices = [each.data["content"] for each in messages if getattr(each, "subtype", "") == "informational"]
+    assert all(any(text in notice for notice in notices) for text in said[1:])
+
+
+@pytest.mark.parametrize("call", [READ, WRITE, ECHO])
+def test_hooks_are_told_of_a_result_as_its_line_tells_it(home: Home, call: dict[str, Any]) -> None:
+    home.write("a.txt", "A\n")
+    tools = ["Bash", "Write", "Read"]
+    calls = [READ, WRITE] if call is WRITE else [call]
+    messages, seen = callbacks(home, home.script(*calls, DONE), {}, "PostToolUse", allowed_tools=tools)
+    lines = [each.tool_use_result for each in messages if getattr(each, "tool_use_result", None)]
+    assert [each["tool_response"] for each in seen] == lines and lines
+
+
+def test_people_hear_what_a_callback_says_and_that_it_was_heard(home: Home) -> None:
+    answer = {"PreToolUse": {"systemMessage": "take care"}}
+    messages, _ = callbacks(home, home.script(READ, DONE), answer, "PreToolUse", include_hook_events=True)
+    told = [message for message in messages if "hook" in str(getattr(message, "subtype", ""))]
+    assert [(each.subtype, each.data["hook_name"]) for each in told] == [
+        ("hook_started", "PreToolUse:Read"),
+        ("hook_response", "PreToolUse:Read"),
+    ]
+    assert told[0].data["hook_id"] == told[1].data["hook_id"] and told[1].data["outcome"] == "success"
+    said = [each.data["content"] for each in messages if getattr(each, "subtype", "") == "informational"]
+    assert said == ["take care"]
+
+
 def test_somebody_is_asked_and_hooks_hear_of_it(home: Home) -> None:
     async def allow(tool: str, given: dict[str, Any], context: Any) -> Any:
         return client.PermissionResultAllow()

@@ -135,14 +135,19 @@ class Client(Protocol):
         ...
 
 
+Response = Callable[[str, Call, Outcome, str], Any]
+"""The result of a call as hooks are told it: from the agent, the call, its outcome, and what the model reads."""
+
+
 class HookWord(msgspec.Struct, frozen=True):
     """What hooks say of a step. The empty one says nothing.
 
     decide: before a call `allow` answers an ask, `ask` makes one where the rules would let the call pass, `deny`
     refuses; of a prompt `deny` withholds it from the model; at the end `deny` has the model go on. message: why, for
     the model. arguments: JSON text in place of the call's, which the rules judge as a new call. context: text that
-    the model is told along with the step. stop: why the prompt ends here, None: it does not. who: the hook
-    that spoke."""
+    the model is told along with the step. stop: why the prompt ends here, None: it does not; a call
+    that it is said of does not run. who: the hook that spoke. output: what takes the place of the result of a call,
+    None: nothing does. said: what people are to hear of it."""
 
     decide: Literal["", "allow", "ask", "deny"] = ""
     message: str = ""
@@ -150,6 +155,8 @@ class HookWord(msgspec.Struct, frozen=True):
     context: str = ""
     stop: str | None = None
     who: str = ""
+    output: Any = None
+    said: tuple[str, ...] = ()
 
 
 class Hooks(Protocol):

@@ -57,7 +57,7 @@ class Client:
         self.names = names
         self.on_permissions: Callable[[Sequence[Any]], None] = lambda _: None
         """Told what rules the client wants from here on, together with an answer."""
-        self._new_id = new_id
+        self.new_id = new_id
         self._answer_seconds = answer_seconds
         self._controls: dict[str, Control] = {"interrupt": self._interrupt}
         self._asked: dict[str, asyncio.Future[Reply]] = {}
@@ -126,7 +126,7 @@ class Client:
         """A question and its answer. Raises NoAnswer."""
         if self._gone:
             raise NoAnswer("the client has closed its input")
-        request_id = self._new_id()
+        request_id = self.new_id()
         waiting = self._asked[request_id] = asyncio.get_running_loop().create_future()
         self.tell(ControlRequest(request_id=request_id, request={"subtype": subtype, **fields}))
         limit = self._answer_seconds if seconds is None else seconds

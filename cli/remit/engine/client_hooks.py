@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 import msgspec
 
 from remit.base.calls import Call, Outcome
+from remit.base.errors import Failure
+from remit.base.events import Event, HookResponse, HookStarted, Notice
 from remit.base.ports import HookWord
 from remit.base.spec import HookEvent
+from remit.base.text import clip
 from remit.engine.answer import wire_input
 from remit.engine.client import Client, ControlFault, NoAnswer, Reply
+from remit.engine.hook_answers import read_reply
 from remit.engine.hooks import PROMPT, SILENT, Facts, joined
+from remit.engine.narrate import hook_name
 
 HOOK_SECONDS = 60.0
 MAX_PATTERN = 1000
+KEPT_BYTES = 4000
+"""Of the answer of a callback, in the stream."""
+
+CALLBACK = "client"
 UNREFUSABLE: frozenset[HookEvent] = frozenset({"Stop", "SubagentStop", "Notification", "SessionEnd"})
 
 
@@ -88,7 +97,7 @@ class ClientHooks:
             "tool_input": names.shown(call.tool, wire_input(call.arguments)),
             "tool_use_id": call.id,
         }
-        word = await self._ask("PreToolUse", fields, tool, call.id, lambda reply: self._before(call, reply))
+        word = self._changed(call, await self._ask("PreToolUse", fields, call=call))
         if word.decide == "deny":
             return msgspec.structs.replace(word, message=f"PreToolUse:{tool} hook error: {word.message}")
         return word
@@ -103,13 +112,13 @@ class ClientHooks:
         }
         if outcome.error is not None:
             fields |= {"error": outcome.error.message, "is_interrupt": False}
-            return await self._ask("PostToolUseFailure", fields, tool, call.id, _word)
-        fields |= {"tool_response": content if outcome.data is None else outcome.data}
+            return await self._ask("PostToolUseFailure", fields, call=call)
+        fields |= {"tool_response": self._facts.responded(call, outcome, content)}
         fields |= {"duration_ms": round(seconds * 1000)}
-        return await self._ask("PostToolUse", fields, tool, call.id, _word)
+        return await self._ask("PostToolUse", fields, call=call)
 
     async def on_prompt(self, text: str) -> HookWord:
-        return await self._ask("UserPromptSubmit", {"prompt": text}, "", "", _word)
+        return await self._ask("UserPromptSubmit", {"prompt": text})
 
     async def on_stop(self, text: str, again: bool) -> HookWord:
         fields = {
@@ -118,41 +127,34 @@ class ClientHooks:
             "background_tasks": [],
             "session_crons": [],
         }
-        return await self._ask("Stop", fields, "", "", _word)
+        return await self._ask("Stop", fields)
 
     async def on_asked(self, call: Call) -> HookWord:
         message = f"Claude needs your permission to use {self._client.names.tool(call.tool)}"
         return await self.on_step("Notification", {"message": message, "notification_type": PROMPT}, PROMPT)
 
     async def on_step(self, event: HookEvent, fields: Mapping[str, Any], kind: str = "") -> HookWord:
-        return await self._ask(event, dict(fields), kind, "", _word)
+        return await self._ask(event, dict(fields), kind)
 
     def for_agent(self, agent_id: str, agent_type: str) -> ClientHooks:
         facts = msgspec.structs.replace(self._facts, agent_id=agent_id, agent_type=agent_type)
         return ClientHooks(self._client, self.matchers, facts)
 
-    def _before(self, call: Call, reply: Reply) -> HookWord:
-        word, specific = _word(reply), reply.get("hookSpecificOutput")
-        if not isinstance(specific, dict):
+    def _changed(self, call: Call, word: HookWord) -> HookWord:
+        """The word with its arguments under our names."""
+        if word.arguments is None:
             return word
-        decide = specific.get("permissionDecision")
-        if decide in ("allow", "ask", "deny"):
-            reason = str(specific.get("permissionDecisionReason") or "it gave no reason")
-            word = joined(word, HookWord(decide, reason, who="client"))
-        changed = specific.get("updatedInput")
-        if isinstance(changed, dict):
-            word = msgspec.structs.replace(word, arguments=self._client.changed(call, changed))
-        return word
+        changed = self._client.changed(call, msgspec.json.decode(word.arguments))
+        return msgspec.structs.replace(word, arguments=changed)
 
-    async def _ask(
-        self, event: HookEvent, fields: Reply, tool: str, call_id: str, read: Callable[[Reply], HookWord]
-    ) -> HookWord:
-        """All callbacks at once; their words in the order in which they were registered."""
-        wanted = list(self._wanted(event, tool))
+    async def _ask(self, event: HookEvent, fields: Reply, kind: str = "", call: Call | None = None) -> HookWord:
+        """All callbacks at once; their words in the order in which they were registered. kind: what matchers are
+        held against where there is no call."""
+        wanted = list(self._wanted(event, kind if call is None else self._client.names.tool(call.tool)))
         if not wanted:
             return SILENT
         told = {**self._facts.told(event), **fields}
-        words = await asyncio.gather(*(self._ask_one(event, each, told, call_id, read) for each in wanted))
+        words = await asyncio.gather(*(self._ask_one(event, each, told, call) for each in wanted))
         word = SILENT
         for each in words:
             word = joined(word, each)
@@ -163,39 +165,35 @@ class ClientHooks:
             if matcher.fits(tool):
                 yield from ((callback, matcher.seconds) for callback in matcher.callbacks)
 
-    async def _ask_one(
-        self,
-        event: HookEvent,
-        wanted: tuple[str, float],
-        told: Reply,
-        call_id: str,
-        read: Callable[[Reply], HookWord],
-    ) -> HookWord:
+    async def _ask_one(self, event: HookEvent, wanted: tuple[str, float], told: Reply, call: Call | None) -> HookWord:
         callback, seconds = wanted
-        fields = {"callback_id": callback, "input": told, "tool_use_id": call_id or None}
+        hook_id, name = self._client.new_id(), hook_name(event, call.tool if call is not None else "")
+        fields = {"callback_id": callback, "input": told, "tool_use_id": call.id if call is not None else None}
+        begun = HookStarted(hook_id=hook_id, hook_name=name, hook_event=event, where=CALLBACK)
+        ended = HookResponse(hook_id=hook_id, hook_name=name, hook_event=event, where=CALLBACK, outcome="success")
+        self._tell(event, begun)
         try:
-            return read(await self._client.ask("hook_callback", fields, seconds))
-        except NoAnswer as problem:
+            reply = await self._client.ask("hook_callback", fields, seconds)
+            ended = msgspec.structs.replace(ended, exit_code=0, stdout=_shown(reply), output=_shown(reply))
+            word = msgspec.structs.replace(read_reply(event, reply), who="client")
+        except (NoAnswer, Failure) as problem:
+            self._tell(event, msgspec.structs.replace(ended, outcome="error", reason=str(problem), exit_code=1))
             if event in UNREFUSABLE:
                 # There is nothing left to refuse, and to go on for ever would be no safer.
                 return SILENT
             return HookWord("deny", f"the hook failed: {problem}", who="client")
+        decision = "stop" if word.stop is not None else word.decide
+        reason = word.stop or word.message
+        self._tell(event, msgspec.structs.replace(ended, decision=decision, reason=reason))
+        for text in word.said:
+            self._tell(event, Notice(kind="hook", text=text))
+        return word
+
+    def _tell(self, event: HookEvent, told: Event) -> None:
+        # After the last line of a run nothing is told.
+        if event != "SessionEnd":
+            self._client.tell(told)
 
 
-def _word(reply: Reply) -> HookWord:
-    """What every event may be answered with."""
-    specific = reply.get("hookSpecificOutput")
-    context = specific.get("additionalContext") if isinstance(specific, dict) else None
-    stop = str(reply.get("stopReason") or "") if reply.get("continue") is False else None
-    decide: Literal["", "allow", "deny"] = ""
-    if reply.get("decision") == "block":
-        decide = "deny"
-    elif reply.get("decision") == "approve":
-        decide = "allow"
-    return HookWord(
-        decide=decide,
-        message=str(reply.get("reason") or "it gave no reason") if decide == "deny" else "",
-        context=context if isinstance(context, str) else "",
-        stop=stop,
-        who="client",
-    )
+def _shown(reply: Reply) -> str:
+    return clip(msgspec.json.encode(reply).decode(), KEPT_BYTES)[0] if reply else ""

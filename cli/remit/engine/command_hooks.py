@@ -12,7 +12,7 @@ import msgspec
 
 from remit.base.calls import Call, Outcome
 from remit.base.errors import Failure
-from remit.base.events import HookStarted
+from remit.base.events import HookStarted, Notice
 from remit.base.ports import Finished, HookWord, Names
 from remit.base.records import HookRan
 from remit.base.spec import Hook, HookEvent
@@ -54,7 +54,7 @@ class CommandHook:
         if outcome.error is not None:
             fields = {"error": outcome.error.message, "is_interrupt": False}
             return await self._of_call("PostToolUseFailure", call, fields)
-        fields = {"tool_response": content if outcome.data is None else outcome.data}
+        fields = {"tool_response": self._facts.responded(call, outcome, content)}
         return await self._of_call("PostToolUse", call, {**fields, "duration_ms": round(seconds * 1000)})
 
     async def on_prompt(self, text: str) -> HookWord:
@@ -99,6 +99,8 @@ class CommandHook:
         except Failure as failure:
             word, failed = self._closed(event, f"{name} hook error: the hook failed: {failure.message}"), True
         word = msgspec.structs.replace(word, who=hook.where)
+        for text in () if last else word.said:
+            recorder.emit(Notice(kind="hook", text=text))
         if last:
             # The run is over: its last record and its last line are those of its result.
             return word

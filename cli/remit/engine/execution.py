@@ -129,8 +129,7 @@ class Execution:
         finally:
             context.cancel()
         seconds = self._recorder.clock.monotonic() - began
-        await self._heard.after(checked.call, outcome, seconds)
-        return outcome, seconds
+        return await self._heard.after(checked.call, outcome, seconds), seconds
 
     def settle(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> None:
         self._recorder.settle(self.settled(checked, outcome, seconds, max_bytes), sync=not checked.quiet)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Container, Sequence
+from typing import Any
+
+import msgspec
 
 from remit.base.calls import Call, Outcome
 from remit.base.errors import Refused
+from remit.base.events import Notice
 from remit.base.ports import HookWord
 from remit.base.records import UserSaid
 from remit.engine.hooks import HOOK, SILENT, HookList
@@ -37,7 +41,14 @@ class Heard:
         return words
 
     async def _hear_one(self, call: Call) -> HookWord:
-        return await self.hooks.before_call(call) if call.tool in self._tools else SILENT
+        if call.tool not in self._tools:
+            return SILENT
+        word = await self.hooks.before_call(call)
+        if word.stop is None or word.decide == "deny":
+            return word
+        # What ends the prompt ends it before the call.
+        message = f"Execution stopped by a hook before the call: {word.stop or 'it gave no reason'}"
+        return msgspec.structs.replace(word, decide="deny", message=message)
 
     async def asked(self, calls: Sequence[Call]) -> None:
         """Somebody is to be asked about these calls."""
@@ -49,11 +60,23 @@ class Heard:
         self._told += [word.context] if word.context else []
         self._halt = word.stop if self._halt is None else self._halt
 
-    async def after(self, call: Call, outcome: Outcome, seconds: float) -> None:
-        if self.hooks:
-            word = await self.hooks.after_call(call, outcome, outcome.for_model(), seconds)
-            self._heed(word)
-            self._told += [word.message] if word.decide == "deny" and word.message else []
+    async def after(self, call: Call, outcome: Outcome, seconds: float) -> Outcome:
+        """The outcome, with what hooks put in its place."""
+        if not self.hooks:
+            return outcome
+        word = await self.hooks.after_call(call, outcome, outcome.for_model(), seconds)
+        self._heed(word)
+        self._told += [word.message] if word.decide == "deny" and word.message else []
+        return outcome if word.output is None else self._replaced(call, outcome, word.output)
+
+    def _replaced(self, call: Call, outcome: Outcome, output: Any) -> Outcome:
+        from remit.base.hook_outputs import replaced  # only runs with such a hook pay for it
+
+        changed = replaced(call.tool, outcome, output) if outcome.ok else None
+        if changed is None:
+            text = f"the result of {call.id} stays: what a hook puts in its place has not the shape of such results"
+            self._recorder.emit(Notice(kind="hook", text=text))
+        return changed or outcome
 
     def tell(self) -> None:
         """At the end of a turn: what hooks add for the model. Raises Refused when one of them ends the prompt."""

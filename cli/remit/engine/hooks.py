@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from remit.base.calls import Call, Outcome
-from remit.base.ports import Hooks, HookWord
+from remit.base.ports import Hooks, HookWord, Response
 from remit.base.spec import HookEvent
 
 HOOK = "hook"
@@ -33,8 +33,13 @@ REFUSABLE: frozenset[HookEvent] = frozenset(
 _STRICTNESS = {"": 0, "allow": 1, "ask": 2, "deny": 3}
 
 
+def _data(agent_id: str, call: Call, outcome: Outcome, content: str) -> Any:
+    return content if outcome.data is None else outcome.data
+
+
 class Facts(msgspec.Struct, frozen=True):
-    """What every hook is told. mode: the permission mode now. agent_id, agent_type: of the agent whose step it is."""
+    """What every hook is told. mode: the permission mode now. agent_id, agent_type: of the agent whose step it is.
+    response: how results are told."""
 
     session_id: str
     transcript_path: str
@@ -42,6 +47,11 @@ class Facts(msgspec.Struct, frozen=True):
     mode: Callable[[], str]
     agent_id: str = ""
     agent_type: str = ""
+    response: Response = _data
+
+    def responded(self, call: Call, outcome: Outcome, content: str) -> Any:
+        """`tool_response`"""
+        return self.response(self.agent_id, call, outcome, content)
 
     def told(self, event: HookEvent) -> dict[str, Any]:
         told = {
@@ -64,6 +74,8 @@ def joined(first: HookWord, then: HookWord) -> HookWord:
         context="\n".join(filter(None, (first.context, then.context))),
         stop=then.stop if first.stop is None else first.stop,
         who=stricter.who or first.who or then.who,
+        output=first.output if then.output is None else then.output,
+        said=(*first.said, *then.said),
     )
 
 

@@ -93,7 +93,7 @@ class Judge:
         if word.decide == "deny" and decision.decide != "deny":
             self._hooked(checked, word)
             return checked
-        if word.decide == "ask" and decision.decide == "auto":
+        if word.decide == "ask" and decision.decide != "deny":
             decision = Decision("ask", _hook_rule(word), decision.resource)
         if decision.decide == "auto":
             self.note(checked, True, decision)

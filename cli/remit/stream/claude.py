@@ -105,6 +105,11 @@ class ClaudeStream:
             path = posixpath.normpath(posixpath.join(self._cwd, name))
             self._calls[agent, call_id] = msgspec.structs.replace(known, originals={**known.originals, path: text})
 
+    def response(self, agent: str, call_id: str, content: str, envelope: Mapping[str, Any]) -> Any:
+        """The result of a call as its line will tell it."""
+        known = self._calls.get((agent, call_id), Known("", {}))
+        return show_result(known, content, envelope, self._cwd).result
+
     def tell(self, **line: Any) -> None:
         """A line that no event stands for."""
         self._write({**line, "session_id": self._session_id, "uuid": self._new_uuid()})
@@ -285,14 +290,7 @@ class ClaudeStream:
 
     @_lines.register(Notice)
     def _(self, event: Notice) -> Iterator[Line]:
-        told = {"content": event.text, "level": "info", "kind": event.kind}
-        yield {
-            "type": "system",
-            "subtype": "informational",
-            **told,
-            "session_id": event.session_id,
-            "uuid": event.uuid,
-        }
+        yield {**self._informed(event.kind, event.text), "uuid": event.uuid}
 
     @_lines.register(ControlRequest)
     @_lines.register(ControlResponse)
@@ -333,12 +331,19 @@ class ClaudeStream:
     def _before_end(self, event: Result, end: End) -> Iterator[Line]:
         if end.category:
             yield self._synthetic(end)
+        if event.error_kind == "hook_stopped":
+            yield self._informed("hook", "\n".join(event.errors))
         if event.verdict == "stopped":
             text = f"[Request interrupted by user{' for tool use' if end.reason == 'aborted_tools' else ''}]"
             self._prompt.users += 1
             message = {"role": "user", "content": [{"type": "text", "text": text}]}
             line = {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": event.session_id}
             yield {**line, "uuid": self._new_uuid()}
+
+    def _informed(self, kind: str, text: str) -> Line:
+        told = {"content": text, "level": "info", "kind": kind}
+        line = {"type": "system", "subtype": "informational", **told}
+        return {**line, "session_id": self._session_id, "uuid": self._new_uuid()}
 
     def _synthetic(self, end: End) -> Line:
         """A model that could not be used has a line that says so."""

@@ -60,7 +60,9 @@ def end_of(event: Result, prompt: Prompt) -> End:
         output = event.structured_output is not None
         return End("success", False, "completed", event.result or "" if output else prompt.text)
     if event.error_kind == "hook_stopped":
-        return End("success", False, "hook_stopped", "")
+        # Of a model that was done its last text is told.
+        said = "" if prompt.tools else prompt.text
+        return End("success", False, "stop_hook_prevented" if said else "hook_stopped", said)
     if event.error_kind == "schema" and prompt.outputs < MAX_OUTPUT_ATTEMPTS:
         return End("success", False, "completed", prompt.text)
     return _failed(event, prompt)

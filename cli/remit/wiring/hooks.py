@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from remit.base.errors import PreflightFault, UsageFault
 from remit.base.ports import Finished
 from remit.base.resources import Effect, Resource
@@ -65,6 +67,8 @@ def add_hooks(
     from remit.engine.hooks import Facts
 
     facts = Facts(session_id, directory.events_path, spec.workspace, lambda: recorder.state.mode)
+    if ports.response is not None:
+        facts = msgspec.structs.replace(facts, response=ports.response)
     run = _runner(spec, directory, ports.environ)
     for hook in spec.hooks:
         hooks.add(CommandHook(hook, run, recorder, facts, ports.new_uuid, ports.names))

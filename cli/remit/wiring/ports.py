@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from remit.base.claude_names import OurNames
-from remit.base.ports import Listener, Names, Questions
+from remit.base.ports import Listener, Names, Questions, Response
 from remit.base.records import Record
 from remit.tools.contract import Tool
 
@@ -33,7 +33,7 @@ class Ports(msgspec.Struct, frozen=True):
     anything else does. client: a program drives the run, and answers what the rules ask. tools: what it offers.
     person: who answers questions of the model, None: prepared answers do. original: told what a changed file held
     before, by the agent and the id of the call, and the name of the file; None: nobody is. names: what hooks are
-    told that tools are called."""
+    told that tools are called. response: how they are told of results, None: by the data of the outcome."""
 
     environ: Mapping[str, str]
     clock: SystemClock = msgspec.field(default_factory=SystemClock)
@@ -48,6 +48,7 @@ class Ports(msgspec.Struct, frozen=True):
     person: Questions | None = None
     original: Callable[[str, str, str, str], None] | None = None
     names: Names = OurNames()
+    response: Response | None = None
 
 
 class Listeners(msgspec.Struct, frozen=True):

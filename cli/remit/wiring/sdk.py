@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from remit.base.calls import Call, Outcome
 from remit.base.errors import SIGINT_EXIT, RemitError, exit_code
 from remit.base.events import Notice, Result
 from remit.base.ports import Names
@@ -203,6 +204,7 @@ class SdkSession:
             person=ClientQuestions(self._client) if plan.asks else None,
             original=self._stream.keep_original,
             names=self._client.names,
+            response=self._response,
         )
         self._stream.servers += [
             {"name": server.name, "status": server.status, "source": "sdk"} for server in self._servers.values()
@@ -289,10 +291,17 @@ class SdkSession:
             self._hooks.matchers = matchers
         elif matchers:
             facts = Facts(
-                directory.status.session_id, directory.journal_path, self._plan.cwd, lambda: self._stream.mode
+                directory.status.session_id,
+                directory.journal_path,
+                self._plan.cwd,
+                lambda: self._stream.mode,
+                response=self._response,
             )
             self._hooks = ClientHooks(self._client, matchers, facts)
             self._ready.dispatch.hooks.add(self._hooks)
+
+    def _response(self, agent_id: str, call: Call, outcome: Outcome, content: str) -> Any:
+        return self._stream.response(agent_id, call.id, content, outcome.envelope())
 
     def _ports_tools(self) -> tuple[Tool, ...]:
         tools = (tool for server in self._servers.values() for tool in server.tools)

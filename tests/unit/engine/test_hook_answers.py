@@ -24,7 +24,7 @@ def specific(**fields: Any) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **fields}}
 
 
-@pytest.mark.parametrize("said", [b"", b" \n", b"{}", b'{"suppressOutput": true, "systemMessage": "hello"}'])
+@pytest.mark.parametrize("said", [b"", b" \n", b"{}", b'{"suppressOutput": true}'])
 def test_nothing_said_is_nothing(said: bytes) -> None:
     assert read_answer("PreToolUse", ended(said), 5) == HookWord()
 
@@ -33,6 +33,23 @@ def test_nothing_said_is_nothing(said: bytes) -> None:
 def test_a_decision_and_its_reason(decide: str) -> None:
     word = read(specific(permissionDecision=decide, permissionDecisionReason="because"))
     assert (word.decide, word.message, word.stop) == (decide, "because", None)
+
+
+def test_what_people_hear_of_an_answer() -> None:
+    assert read({"systemMessage": "hello"}) == HookWord(said=("hello",))
+    told = "sessionTitle of a hook's answer: that has no effect here"
+    assert read({"hookSpecificOutput": {"sessionTitle": "x"}}, "SessionStart") == HookWord(said=(told,))
+    assert read({"async": True, "asyncTimeout": 5}).said == ("async of a hook's answer: that has no effect here",)
+
+
+def test_what_takes_the_place_of_a_result() -> None:
+    for name in ("updatedToolOutput", "updatedMCPToolOutput"):
+        assert read({"hookSpecificOutput": {name: {"stdout": "x"}}}, "PostToolUse").output == {"stdout": "x"}
+
+
+@pytest.mark.parametrize("event", ["Stop", "SubagentStop"])
+def test_what_is_added_at_the_end_has_the_model_go_on(event: HookEvent) -> None:
+    assert read({"hookSpecificOutput": {"additionalContext": "it rains"}}, event) == HookWord("deny", "it rains")
 
 
 def test_other_words() -> None:
@@ -92,7 +109,8 @@ def test_what_is_no_answer_is_a_failure(finished: Finished, told: str) -> None:
         ("PostToolUse", {"permissionDecision": "deny"}),
         ("Stop", {"permissionDecision": "allow"}),
         ("UserPromptSubmit", {"updatedInput": {}}),
-        ("Stop", {"additionalContext": "x"}),
+        ("PreCompact", {"additionalContext": "x"}),
+        ("PreToolUse", {"updatedToolOutput": "x"}),
     ],
 )
 def test_an_answer_has_to_fit_its_event(event: HookEvent, fields: dict[str, Any]) -> None:

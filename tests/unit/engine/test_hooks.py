@@ -133,7 +133,7 @@ def test_a_stop_ends_the_prompt_once_the_turn_is_over(where: str) -> None:
     with pytest.raises(Refused, match="a hook ended the prompt: enough") as ended:
         asyncio.run(table.go())
     assert ended.value.kind == "hook_stopped"
-    assert tool.noted == ["a"] and not table.desk.state.open
+    assert tool.noted == (["a"] if where == "after" else []) and not table.desk.state.open
 
 
 def test_each_hook_hears_what_those_before_it_made_of_the_call() -> None:
@@ -175,4 +175,6 @@ def test_a_word_is_data() -> None:
         "context": "",
         "stop": None,
         "who": "",
+        "output": None,
+        "said": (),
     }

@@ -32,10 +32,12 @@ EVENTS = {
     "`additionalContext` is told to the model with the first request. A refusal refuses the prompt.",
     "PreToolUse": "Before a call is judged, and before each call of a batch or of an agent: `tool_name`, `tool_input`, "
     "`tool_use_id`. `permissionDecision` is deny (the call is refused), ask (it is asked, where the rules would let it "
-    "pass) or allow. allow answers an ask as an approvals file does; what the rules deny stays denied. `updatedInput` "
-    "takes the place of the arguments, which the rules judge as those of a new call.",
+    "pass, with the reason) or allow. allow answers an ask as an approvals file does; what the rules deny stays "
+    "denied. `updatedInput` takes the place of the arguments, which the rules judge as those of a new call. "
+    "`continue` false refuses the call too.",
     "PostToolUse": "After a call that did what it should: also `tool_response` and `duration_ms`. A reason with the "
-    "`decision` block is told to the model.",
+    "`decision` block is told to the model. `updatedToolOutput` takes the place of the result: a text, or an object of "
+    "the shape that the tool's results have; what has another shape is passed over, which is told.",
     "PostToolUseFailure": "After a call that failed: `error` in place of tool_response.",
     "UserPromptSubmit": "Before a message of the user reaches the model: `prompt`. With the `decision` block it does "
     "not, and the prompt ends refused.",
@@ -49,14 +51,16 @@ EVENTS = {
     "SessionEnd": "When the process ends: `reason`. Nothing it says counts, and it has 5 seconds; as the result is "
     "told by then, it is in no journal and no event.",
     "Stop": "When the model is done: `last_assistant_message`, and `stop_hook_active`, true once hooks had it go on. "
-    "With the `decision` block it goes on, and is told the reason; 20 times in one prompt at most.",
+    "With the `decision` block it goes on, and is told the reason, as it is with `additionalContext`; 20 times in one "
+    "prompt at most.",
 }
 
 ANSWERS = {
     "exit code 0": "Standard output is empty, or one JSON object. Keys: `continue` (false ends the prompt, with "
     "`stopReason`), `decision` (block, approve) and `reason`, and `hookSpecificOutput` with `hookEventName`, "
-    "`permissionDecision` (allow, ask, deny), `permissionDecisionReason`, `updatedInput` and `additionalContext`, "
-    "which is told to the model along with the step. `systemMessage` and `suppressOutput` are passed over.",
+    "`permissionDecision` (allow, ask, deny), `permissionDecisionReason`, `updatedInput`, `additionalContext`, "
+    "which is told to the model along with the step, and `updatedToolOutput`. `systemMessage` is told to people; "
+    "`suppressOutput` is passed over.",
     "exit code 2": "Refuses, as deny and block do. The reason is what it wrote to standard error.",
     "all else": "No answer: another exit code, a signal, more time than it has, more than 1 MiB, no JSON, an unknown "
     "key, a program that cannot be started.",
