@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -36,6 +37,55 @@ def test_an_artifact_changed_between_stop_and_resume_is_told(home: Home) -> None
     (home.work / "out" / "artifacts" / "a.md").write_text("by another hand")
     resumed = home.run("resume", "out", "--max-turns", "5", "--output-format", "stream-json")
     assert (resumed.code, resumed.result["unmet"]) == (3, ["artifact a.md was changed after it was written"])
+
+
+def shell(*commands: str) -> list[dict[str, Any]]:
+    turns = [{"calls": [{"tool": "shell", "arguments": {"command": each}}]} for each in commands]
+    return [*turns, {"text": "done"}]
+
+
+def test_what_commands_write_among_the_artifacts_is_promised_and_listed(home: Home) -> None:
+    task = home.task(
+        prompt="go", tools={"shell": "auto", "write_artifact": "auto"}, expect={"artifacts": ["a.md", "b.csv"]}
+    )
+    turns = [{"calls": [WRITE]}, *shell('echo more >> "$REMIT_OUT/a.md"', 'echo x > "$REMIT_OUT/b.csv"')]
+    ran = home.stream("-t", task, "-m", home.script(*turns), "-o", "out", "--record", "run.jsonl")
+    assert (ran.code, ran.result["unmet"]) == (0, []), ran.stderr
+    listed = [(each["name"], each["bytes"], each["call"]) for each in ran.result["artifacts"]]
+    assert listed == [("a.md", 15, "t2.c1"), ("b.csv", 2, "t3.c1")]
+    index = json.loads((home.work / "out" / "artifacts.json").read_text())["artifacts"]
+    assert [(each["name"], each["bytes"], each["call"]) for each in index] == listed
+    assert [event["name"] for event in ran.events if event.get("subtype") == "artifact"] == ["a.md", "a.md", "b.csv"]
+    played = home.run("replay", "run.jsonl", "--output-format", "stream-json")
+    assert (played.code, played.result["verdict"]) == (0, "done"), played.stderr
+
+
+def test_no_link_stays_among_the_artifacts(home: Home) -> None:
+    """Who uploads them would follow it, to what no command can read."""
+    (home.path / "key").write_text("secret")
+    task = home.task(prompt="go", tools={"shell": "auto"}, expect={"checks": ["sh -c 'ln -s / \"$REMIT_OUT/root\"'"]})
+    turns = shell(f'ln -s {home.path}/key "$REMIT_OUT/key.md"; ln -s /etc "$REMIT_OUT/etc"; mkfifo "$REMIT_OUT/p"')
+    ran = home.stream("-t", task, "-m", home.script(*turns), "-o", "out")
+    assert ran.code == 0, ran.stderr
+    assert list((home.work / "out" / "artifacts").iterdir()) == []
+    (told,) = [event["message"]["content"][0]["content"] for event in ran.events if event["type"] == "user"]
+    assert "[etc was removed from the artifacts, which are files: it was a link to /etc]" in told
+    notices = [event["text"] for event in ran.events if event.get("kind") == "artifacts"]
+    assert [text.split()[0] for text in notices] == ["etc", "key.md", "p", "root"]
+
+
+def test_links_that_a_killed_run_left_are_removed_by_the_next(home: Home) -> None:
+    task = home.task(prompt="go", tools={"shell": "auto"})
+    model = home.script(*shell('ln -s /etc "$REMIT_OUT/etc"; sleep 60'))
+    link = home.work / "out" / "artifacts" / "etc"
+    with home.started("run", "-t", task, "-m", model, "-o", "out") as process:
+        deadline = time.monotonic() + 30
+        while not link.is_symlink() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.kill()
+    assert link.is_symlink()
+    assert home.stream("Hi", "-m", home.script({"text": "Hi"}), "-o", "other").code == 0
+    assert not link.is_symlink()
 
 
 @pytest.mark.parametrize(

@@ -473,8 +473,9 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     killed by its time limit. truncated: stdout or stderr is not all there was. timed_out, flooded: ended by us, for
     its time or for printing too much. outlived: something it started could not be ended. seconds: wall
     time. stdout_bytes, stderr_bytes: as they came. workdir: where it ran, a name in the workspace. refused_hosts: what
-    it asked to be connected to in vain, and why. left_behind: what would make git run programs later, outside the
-    sandbox, and was undone. hidden: what the line names, as it is written there, and no command can read."""
+    it asked to be connected to in vain, and why. left_behind: what of its doing was undone, such as settings that would
+    make git run programs later, outside the sandbox, and what among the artifacts is none. hidden: what the line names,
+    as it is written there, and no command can read."""
 
     exit_code: int | None
     stdout: bytes = b""

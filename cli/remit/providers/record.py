@@ -147,7 +147,8 @@ class Recording:
     def _written(self, record: ArtifactWritten) -> None:
         agent, _, key = record.call.partition(".")
         theirs = key.startswith("t") and agent in self._tracks
-        hides = self._tracks[agent].redacted(key) if theirs else self._main.redacted(record.call)
+        track, key = (self._tracks[agent], key) if theirs else (self._main, record.call)
+        hides = track.written(key, record)
         (self._redacted_artifacts.add if hides else self._redacted_artifacts.discard)(record.name)
 
     def _end(self, record: PromptEnded) -> None:
@@ -215,10 +216,14 @@ class Track:
             case PromptEnded():
                 self.end()
 
-    def redacted(self, key: str) -> bool:
-        """Whether an open call was made with a secret."""
+    def written(self, key: str, artifact: ArtifactWritten) -> bool:
+        """Hear of an artifact of an open call. Whether that was made with a secret."""
         call = self._open.get(key)
-        return call is not None and call.redacted
+        if call is None:
+            return False
+        if any(resource.kind == "command" for resource in call.resources):
+            self._open[key] = msgspec.structs.replace(call, wrote=(*call.wrote, artifact))
+        return call.redacted
 
     def end(self) -> None:
         """Calls that had no end."""

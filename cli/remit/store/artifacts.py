@@ -16,12 +16,14 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
+from remit.base.artifact_names import name_fault
 from remit.base.errors import ErrorCode, Failure
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.ports import ArtifactInfo
 from remit.base.records import ArtifactWritten, Record
-from remit.base.text import shorten
+from remit.base.text import shorten, visible
 from remit.store.durable import DIRECTORY, replace_file, telling
+from remit.store.left_files import clear_links
 
 INDEX_FILE = "artifacts.json"
 MEDIA_TYPES = {
@@ -29,6 +31,17 @@ MEDIA_TYPES = {
     ".txt": "text/plain",
     ".csv": "text/csv",
     ".json": "application/json",
+    # Commands write others too.
+    ".html": "text/html",
+    ".xml": "application/xml",
+    ".yaml": "application/yaml",
+    ".jsonl": "application/jsonl",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".svg": "image/svg+xml",
+    ".zip": "application/zip",
+    ".gz": "application/gzip",
 }
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -55,6 +68,8 @@ class ArtifactStore:
         self._record = record
         self._published: dict[str, ArtifactInfo] = {}
         self._by_call: dict[tuple[str, str], ArtifactInfo] = {}
+        self._seen: dict[str, tuple[int, int, int]] = {}
+        """What lay in the directory when it was last taken in: inode, size and time of the last change."""
         self._lock = threading.Lock()
 
     def grant(self, call_key: str, names: Collection[str]) -> ArtifactGrant:
@@ -70,13 +85,13 @@ class ArtifactStore:
 
         Raises Failure(artifact_too_large, invalid_name), BudgetSpent, EnvironmentFault.
         """
-        self._check(name, content)
+        self._check(name, len(content))
         with self._lock:
             return self._write(call_key, name, content)
 
     def _write(self, call_key: str, name: str, content: bytes) -> ArtifactInfo:
         self._check_twins(name)
-        info = ArtifactInfo(name, len(content), _digest(content), media_type(name), call_key, f"artifacts/{name}")
+        info = _info(name, content, call_key)
         known = self._by_call.get((call_key, name)) == info
         if known and self._published.get(name) == info and self._stands(info):
             return info
@@ -85,13 +100,74 @@ class ArtifactStore:
                 self._spend(len(content))
                 replace_file(call, name, content, temporary=_TEMPORARY)
             replace_file(artifacts, name, content, via=call, temporary=_TEMPORARY)
-        if self._published.get(name) != info:
-            self._record(
-                ArtifactWritten(info.name, info.bytes, info.sha256, info.media_type, info.call, info.path),
-            )
-        self._remember(info)
+        self._publish(info)
         self._write_index()
         return info
+
+    def tell(self, written: ArtifactWritten) -> None:
+        """List an artifact whose content is not here. Raises BudgetSpent, EnvironmentFault."""
+        with self._lock:
+            self._spend(written.bytes)
+            self._publish(_told(written))
+            self._write_index()
+
+    def _publish(self, info: ArtifactInfo) -> None:
+        if self._published.get(info.name) != info:
+            self._record(ArtifactWritten(info.name, info.bytes, info.sha256, info.media_type, info.call, info.path))
+        self._remember(info)
+
+    def clear(self) -> list[str]:
+        """Remove links and the like from the directory, one sentence each. Raises EnvironmentFault."""
+        with self._artifacts() as artifacts:
+            return list(clear_links(artifacts))
+
+    def take_in(self, call_key: str) -> list[str]:
+        """Publish what the commands of a call wrote into the directory themselves, and tell what of it is no artifact,
+        one sentence each. Links and the like are removed.
+
+        Raises BudgetSpent, EnvironmentFault.
+        """
+        with self._lock, self._artifacts() as artifacts:
+            told = list(clear_links(artifacts))
+            before = len(self._by_call)
+            try:
+                for name in sorted(os.listdir(artifacts)):
+                    if why := self._take_in(call_key, name, artifacts):
+                        told.append(f"{visible(name)} among the artifacts is not listed as one: {why}")
+            finally:
+                if len(self._by_call) > before:
+                    self._write_index()
+        return told
+
+    def _take_in(self, call_key: str, name: str, artifacts: int) -> str:
+        """Why it is no artifact, once; "" for what is one, and for what is as it was seen before."""
+        try:
+            found = os.stat(name, dir_fd=artifacts, follow_symlinks=False)
+        except FileNotFoundError:
+            return ""
+        if self._seen.get(name) == _state(found):
+            return ""
+        self._seen[name] = _state(found)
+        if stat.S_ISDIR(found.st_mode):
+            return "it is a directory, and only files are"
+        if problem := name_fault(name):
+            return problem
+        try:
+            self._check(name, found.st_size)
+            self._check_twins(name)
+        except Failure as failure:
+            return failure.message
+        content = _read(artifacts, name)
+        if content is None:
+            return "it cannot be read"
+        info = _info(name, content, call_key)
+        standing = self._published.get(name)
+        if standing is None or standing.sha256 != info.sha256:
+            self._spend(len(content))
+            with self._directories(call_key) as (call, _):
+                replace_file(call, name, content, temporary=_TEMPORARY)
+            self._publish(info)
+        return ""
 
     def rebuild(self, records: Iterable[Record]) -> list[str]:
         """Take up what the journal says, put the directory in step with it, and tell what does not fit.
@@ -101,14 +177,19 @@ class ArtifactStore:
         with self._lock:
             for record in records:
                 if isinstance(record, ArtifactWritten):
-                    self._remember(
-                        ArtifactInfo(
-                            record.name, record.bytes, record.sha256, record.media_type, record.call, record.path
-                        )
-                    )
-            notices = [notice for info in self.published() if (notice := self._restore(info))]
+                    self._remember(_told(record))
+            notices = self.clear()
+            notices += [notice for info in self.published() if (notice := self._restore(info))]
+            self._mark_seen()
             self._write_index()
         return notices
+
+    def _mark_seen(self) -> None:
+        """What stands at the place of an artifact now is not of commands that are yet to run."""
+        with self._artifacts() as artifacts:
+            for name in self._published:
+                with suppress(FileNotFoundError):
+                    self._seen[name] = _state(os.stat(name, dir_fd=artifacts, follow_symlinks=False))
 
     def altered(self) -> list[str]:
         """What of the published artifacts is no longer as the run wrote it, one sentence each."""
@@ -160,11 +241,11 @@ class ArtifactStore:
             return stat.S_ISREG(found.st_mode) and found.st_size == info.bytes
         return False
 
-    def _check(self, name: str, content: bytes) -> None:
+    def _check(self, name: str, size: int) -> None:
         if not name or name.startswith(".") or "/" in name or "\0" in name:
             raise Failure(ErrorCode.INVALID_NAME, f"{shorten(name)} is not a bare filename")
-        if len(content) > self.max_bytes:
-            raise Failure(ErrorCode.ARTIFACT_TOO_LARGE, too_large(name, len(content), self.max_bytes))
+        if size > self.max_bytes:
+            raise Failure(ErrorCode.ARTIFACT_TOO_LARGE, too_large(name, size, self.max_bytes))
 
     def _check_twins(self, name: str) -> None:
         # Two spellings that some file systems take for one would overwrite each other there.
@@ -178,6 +259,17 @@ class ArtifactStore:
                     f"{shorten(name)} differs only in case or accents' spelling from the artifact {shorten(other)}; "
                     "use that name to replace it, or a different one",
                 )
+
+    @contextmanager
+    def _artifacts(self) -> Iterator[int]:
+        """A descriptor of `artifacts`, not reached through a link."""
+        opened: list[int] = []
+        try:
+            with telling(os.path.join(self.run_dir, "artifacts"), "read the artifacts"):
+                yield _open(opened, "artifacts", _open(opened, self.run_dir))
+        finally:
+            for fd in opened:
+                os.close(fd)
 
     @contextmanager
     def _directories(self, call_key: str) -> Iterator[tuple[int, int]]:
@@ -235,6 +327,21 @@ def too_large(name: str, size: int, limit: int) -> str:
         f"{name}: {size} bytes of content; one artifact of this task may have {limit} bytes. "
         "Write less, or split it over several artifacts."
     )
+
+
+def _info(name: str, content: bytes, call_key: str) -> ArtifactInfo:
+    return ArtifactInfo(name, len(content), _digest(content), media_type(name), call_key, f"artifacts/{name}")
+
+
+def _state(found: os.stat_result) -> tuple[int, int, int]:
+    """What is another one once a file was written to. Of a directory, which one it is."""
+    if stat.S_ISDIR(found.st_mode):
+        return found.st_ino, 0, 0
+    return found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def _told(record: ArtifactWritten) -> ArtifactInfo:
+    return ArtifactInfo(record.name, record.bytes, record.sha256, record.media_type, record.call, record.path)
 
 
 def _digest(content: bytes) -> str:

@@ -20,9 +20,9 @@ FOLDER = "leavings"
 MAX_FILES = 1000
 MAX_FILE_BYTES = 1 << 20
 
-Kind = Literal["unfinished", "private"]
+Kind = Literal["unfinished", "private", "artifacts"]
 """unfinished: a directory in which files are written under names of our own before they take their place.
-private: a directory that is ours alone."""
+private: a directory that is ours alone. artifacts: one in which commands write, and may leave links."""
 
 
 class Leaving(msgspec.Struct, frozen=True, array_like=True):

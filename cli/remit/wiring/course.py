@@ -13,6 +13,7 @@ from remit.engine.execution import Hands
 from remit.engine.models import Model
 from remit.engine.recorder import Recorder
 from remit.engine.run import Run
+from remit.store.artifacts import ArtifactStore
 from remit.tools.contract import Tool
 from remit.wiring.offer import Offer
 
@@ -48,9 +49,9 @@ class Course:
         """What keeps results whole."""
         return outputs
 
-    def altered(self, altered: Callable[[], list[str]]) -> Callable[[], list[str]]:
+    def altered(self, artifacts: ArtifactStore) -> Callable[[], list[str]]:
         """What tells which artifacts are no longer as they were written."""
-        return altered
+        return artifacts.altered
 
     def timed(self, spec: RunSpec) -> RunSpec:
         """The spec by which the run's time is measured."""

@@ -23,6 +23,7 @@ from remit.engine.context import CallContext
 from remit.engine.execution import MAX_RESULT_BYTES
 from remit.engine.recorder import Recorder
 from remit.net.guard import check_url
+from remit.policy.rules import CHECK_TOOL
 from remit.store.artifacts import ArtifactStore
 from remit.store.leavings import Leavings
 from remit.store.memory import MemoryProposals
@@ -209,16 +210,27 @@ class Hands:
     def _process(self, call: Call, tool: Tool, resources: Sequence[Resource]) -> Any:
         from remit.workspace.process import ProcessGrant
 
-        environment = {"REMIT_OUT": os.path.realpath(self._directory.artifacts_path)}
+        artifacts = os.path.realpath(self._directory.artifacts_path)
+        self._leavings.note("artifacts", artifacts)
         return ProcessGrant(
             self._spec.workspace,
             resources,
-            environment,
+            {"REMIT_OUT": artifacts},
             confinement=self._sandbox,
             root=self._root,
             filters=self._spec.output_filter,
             way_out=self._proxy(call, tool) if tool.name in self._hosts else None,
+            settle=lambda: self._take_in(call, tool),
         )
+
+    def _take_in(self, call: Call, tool: Tool) -> list[str]:
+        """Look after the artifacts when a command has ended. What the model's wrote there is one; a check of the task
+        is to find them as they are. The model hears of what is none by the call's result, and others here."""
+        is_check = tool.name == CHECK_TOOL
+        told = self.artifacts.clear() if is_check else self.artifacts.take_in(self._prefix + call.key)
+        for text in told:
+            self._recorder.emit(Notice(kind="artifacts", text=text))
+        return told
 
     def _proxy(self, call: Call, tool: Tool) -> Any:
         from remit.net.dial import SystemResolver, TcpConnector

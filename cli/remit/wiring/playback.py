@@ -29,6 +29,7 @@ from remit.providers.difference import first_difference
 from remit.providers.recording import RecordedCall, RecordedEnd, RecordedRun, given
 from remit.providers.replay import HINT as ASKED_HINT
 from remit.providers.replay import NAME, PlayedModel, Tape
+from remit.store.artifacts import ArtifactStore
 from remit.tools.contract import Tool
 from remit.wiring.course import Course
 from remit.wiring.offer import Offer
@@ -65,6 +66,7 @@ class Playback(Course):
         self._init: Init | None = None
         self._main = Track(run, self, "")
         self._agents: dict[str, Track] = {}
+        self._artifacts: ArtifactStore | None = None
         self.judging: RecordedCall | None = None
         """The recorded call whose like is judged."""
         self.followers = self._main.followers
@@ -86,9 +88,10 @@ class Playback(Course):
             self._agents[task_id] = Track(self._run.agent(task_id), self, task_id)
         return self._agents[task_id]
 
-    def altered(self, altered: Callable[[], list[str]]) -> Callable[[], list[str]]:
+    def altered(self, artifacts: ArtifactStore) -> Callable[[], list[str]]:
         """A check that did it is not run again without live tools, so that what it did is told as it was."""
-        return altered if self.live else self._recorded_altered
+        self._artifacts = artifacts
+        return artifacts.altered if self.live else self._recorded_altered
 
     def timed(self, spec: RunSpec) -> RunSpec:
         """Without a deadline: how long the recorded run took says nothing about this one."""
@@ -127,6 +130,12 @@ class Playback(Course):
         return RecordedEnd(result.verdict, result.exit_code, gave, result.error_kind, tuple(result.errors), unmet)
 
     # -- what tracks ask -----------------------------------------------------------------------
+
+    def wrote(self, call: RecordedCall) -> None:
+        """Tell of the artifacts that commands of a recorded call wrote."""
+        assert self._artifacts is not None
+        for artifact in call.wrote:
+            self._artifacts.tell(artifact)
 
     def spent(self) -> RemitError:
         """The limit that ended a recorded call."""
@@ -264,6 +273,9 @@ class Track(Course):
         assert self._charge is not None
         for _ in range(network_requests):
             self._charge()
+
+    def wrote(self, call: RecordedCall) -> None:
+        self._whole.wrote(call)
 
     def spent(self) -> RemitError:
         return self._whole.spent()

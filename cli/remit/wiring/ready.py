@@ -455,7 +455,7 @@ def _ready(
     )
     window = Window(asker, recorder, spec.compaction)
     check = _check_runner(spec, dispatch, course.tool)
-    finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts.altered))
+    finish = Finish(spec.expect, recorder, check, course.altered(hands.artifacts))
     init = course.told(_init(spec, directory, parts, resumed=bool(records or then)))
     ruling = Ruling(parts.policy, known_effects(ports.tools), gate, recorder, init, hands.rule)
     told = [Notice(kind="run_directory", text=text) for text in notices]

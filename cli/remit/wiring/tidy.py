@@ -9,7 +9,7 @@ from remit.store.leavings import Leaving, Leavings, sweep
 
 def sweep_leavings(state_dir: str) -> None:
     """Remove temporary files and directories of runs that are dead."""
-    sweep(state_dir, {"unfinished": _clear, "private": _remove})
+    sweep(state_dir, {"unfinished": _clear, "private": _remove, "artifacts": _clear_links})
 
 
 def passing_directory(leavings: Leavings) -> str:
@@ -37,6 +37,18 @@ def _clear(leaving: Leaving) -> None:
     from remit.workspace.folders import clear_folder
 
     clear_folder(leaving.path)
+
+
+def _clear_links(leaving: Leaving) -> None:
+    from remit.store.durable import DIRECTORY
+    from remit.store.left_files import clear_links
+
+    directory = os.open(leaving.path, DIRECTORY | os.O_NOFOLLOW)
+    try:
+        for _ in clear_links(directory):
+            continue
+    finally:
+        os.close(directory)
 
 
 def _remove(leaving: Leaving) -> None:

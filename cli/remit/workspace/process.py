@@ -106,7 +106,8 @@ class ProcessGrant:
     `command` resource, for `run` split as a shell splits words; a directory that of a `path` resource that leads to
     what policy saw. Else Failure(undeclared). environment: variables set on top of KEPT_VARIABLES.
     root: the workspace, for calls that name a directory. way_out: only where the confinement has a network
-    namespace; None: nothing is reached.
+    namespace; None: nothing is reached. settle: called when a command and all that it started has ended; tells what
+    was undone of its doing.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class ProcessGrant:
         root: Root | None = None,
         filters: bool = True,
         way_out: WayOut | None = None,
+        settle: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self.filters = filters
         # A sandbox need not show the links that lead to it.
@@ -130,6 +132,7 @@ class ProcessGrant:
         self._confinement = confinement or Confinement()
         self._root = root
         self._way_out = way_out
+        self._settle = settle
 
     async def run(self, argv: Sequence[str], *, seconds: float, max_bytes: int, stdin: bytes = b"") -> Finished:
         """Run a declared command without a shell and wait for it, at most `seconds`. stdin: what it finds there.
@@ -191,7 +194,7 @@ class ProcessGrant:
                     raise _not_started(argv, problem) from None
                 continue
             finally:
-                undone = self._confinement.end()
+                undone = (*self._confinement.end(), *self._settle())
             return msgspec.structs.replace(finished, left_behind=undone)
         raise AssertionError("the last try returns or raises")
 

@@ -79,7 +79,8 @@ def test_an_artifact_may_be_empty(tmp_path: Path, book: Book) -> None:
         ("a.txt", "text/plain"),
         ("a.csv", "text/csv"),
         ("a.JSON", "application/json"),
-        ("a.png", "application/octet-stream"),
+        ("a.png", "image/png"),
+        ("a.exe", "application/octet-stream"),
         ("a", "application/octet-stream"),
     ],
 )
@@ -336,3 +337,119 @@ def test_published_artifacts_come_by_name(tmp_path: Path, book: Book) -> None:
         infos[name] = store.grant("t1.c1", [name]).write(name, name.encode())
 
     assert store.published() == (infos["a.txt"], infos["b.txt"])
+
+
+# -- what commands write by themselves ---------------------------------------------------------
+
+
+def told(store: ArtifactStore, key: str = "t1.c1") -> str:
+    return "; ".join(store.take_in(key))
+
+
+def test_files_of_commands_are_artifacts_of_the_call(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    store.write("t1.c1", "a.md", b"one")
+    (tmp_path / "artifacts" / "b.csv").write_bytes(b"two")
+    assert told(store, "t2.c1") == ""
+    assert [(each.name, each.call, each.bytes) for each in store.published()] == [
+        ("a.md", "t1.c1", 3),
+        ("b.csv", "t2.c1", 3),
+    ]
+    assert [each["name"] for each in index(tmp_path)] == ["a.md", "b.csv"]
+    assert (tmp_path / "calls" / "t2.c1" / "b.csv").read_bytes() == b"two"
+    assert (book.charged, len(book.records), store.altered()) == ([3, 3], 2, [])
+
+    assert told(store, "t3.c1") == ""
+    assert len(book.records) == 2, "nothing is published twice"
+    assert not (tmp_path / "calls" / "t3.c1").exists()
+
+
+def test_a_command_writes_an_artifact_again(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    store.write("t1.c1", "a.md", b"one")
+    store.take_in("t1.c2")
+    (tmp_path / "artifacts" / "a.md").write_bytes(b"two")
+    store.take_in("t2.c1")
+    assert [(each.call, each.sha256) for each in store.published()] == [("t2.c1", hashlib.sha256(b"two").hexdigest())]
+    again = book.store(tmp_path)
+    assert again.rebuild(book.records) == []
+    assert again.published() == store.published()
+
+
+def test_links_and_the_like_are_removed(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    store.write("t1.c1", "a.md", b"one")
+    place = tmp_path / "artifacts"
+    (tmp_path / "secret").write_text("secret")
+    (place / "key.md").symlink_to(tmp_path / "secret")
+    (place / "loop").symlink_to("loop")
+    os.mkfifo(place / "pipe.md")
+    (place / "site" / "deep").mkdir(parents=True)
+    (place / "site" / "page.html").write_text("page")
+    (place / "site" / "deep" / "home").symlink_to("/root")
+    (place / "shut").mkdir()
+    (place / "shut" / "link").symlink_to("/etc/passwd")
+    (place / "shut").chmod(0)
+    text = told(store)
+    for name, what in (("key.md", f"a link to {tmp_path}/secret"), ("loop", "a link to loop"), ("pipe.md", "a pipe")):
+        assert f"{name} was removed from the artifacts, which are files: it was {what}" in text
+    assert "site/deep/home was removed" in text and "shut/link was removed" in text
+    assert "site among the artifacts is not listed as one: it is a directory, and only files are" in text
+    left = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
+    assert left == ["a.md", "shut", "site", "site/deep", "site/page.html"]
+    assert (tmp_path / "secret").read_text() == "secret"
+    assert told(store) == "", "each is told once"
+
+
+def test_what_cannot_be_looked_through_goes_whole(tmp_path: Path, book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.store.left_files.MAX_ENTRIES", 5)
+    deep = tmp_path / "artifacts" / "deep"
+    (deep / "/".join("d" * 40)).mkdir(parents=True)
+    assert "levels" in told(book.store(tmp_path))
+    wide = tmp_path / "artifacts" / "wide"
+    for number in range(6):
+        (wide / str(number)).mkdir(parents=True)
+    assert "more than 5 entries" in told(book.store(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "why"),
+    [
+        (".hidden", 1, "does not start with a dot"),
+        ("large.md", 1001, "one artifact of this task may have 1000 bytes"),
+        ("A.MD", 1, "differs only in case"),
+        ("x\udc80.md", 1, "control characters"),
+        ("two\nlines.md", 1, "control characters"),
+    ],
+)
+def test_what_is_no_artifact_is_told_once_and_stays(tmp_path: Path, book: Book, name: str, size: int, why: str) -> None:
+    store = book.store(tmp_path)
+    store.write("t1.c1", "a.md", b"one")
+    (tmp_path / "artifacts" / name).write_bytes(b"x" * size)
+    text = told(store, "t2.c1")
+    assert why in text and bool(text) == bool(why), text
+    assert "\n" not in text
+    assert len(store.published()) == (1 if why else 2)
+    assert (tmp_path / "artifacts" / name).exists()
+    assert told(store) == ""
+
+
+def test_files_of_commands_are_charged(tmp_path: Path) -> None:
+    book = Book(budget=5)
+    store = book.store(tmp_path)
+    store.write("t1.c1", "a.md", b"one")
+    (tmp_path / "artifacts" / "b.md").write_bytes(b"two")
+    with pytest.raises(BudgetSpent):
+        store.take_in("t2.c1")
+    assert [each.name for each in store.published()] == ["a.md"]
+
+
+def test_a_change_by_another_hand_is_not_taken_for_that_of_a_command(tmp_path: Path, book: Book) -> None:
+    book.store(tmp_path).write("t1.c1", "a.md", b"one")
+    (tmp_path / "artifacts" / "a.md").write_bytes(b"by another hand")
+    (tmp_path / "artifacts" / "link").symlink_to("/etc/passwd")
+    store = book.store(tmp_path)
+    notices = store.rebuild(book.records)
+    assert [each.split(" was ")[0] for each in notices] == ["link", "artifacts/a.md"]
+    assert told(store, "t2.c1") == ""
+    assert store.altered() == ["artifact a.md was changed after it was written"]

@@ -94,6 +94,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "exit code 3.",
             "A check of the task runs in the workspace and without a shell, with the directory of artifacts in the "
             "variable `REMIT_OUT`: `sh -c 'test -s \"$REMIT_OUT/report.md\"'`.",
+            "The model's commands have it too. A file that one writes there is an artifact of its call, within the "
+            "same limits; files in directories stay and are not listed; links, pipes and the like are removed when it "
+            "has ended, because whoever uploads the directory would follow them. A recording holds no content of "
+            "such files: a replay lists them without.",
             "Commands of the user that `--hooks`, the task or the settings name hear of each step of the run as JSON, "
             "and may refuse it, see remit-hooks(5). They find the run by `REMIT_WORKSPACE`, `REMIT_RUN_DIR` and "
             "`REMIT_OUT`.",
