@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import socket
+import stat
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -75,6 +76,8 @@ class Watch:
         """The first signal ends the run cleanly, the second at once. Before there is a run it ends
         whatever is going on, such as the wait for stdin."""
         if self._seen is not None:
+            if self.human is not None:
+                self.human.clear(wait=False)
             os._exit(SIGNALS[signal.Signals(number)])
         name = signal.Signals(number).name
         self._seen = Stopped(f"stopped by {name}", SIGNALS[signal.Signals(number)], kind=name.lower())
@@ -101,17 +104,17 @@ def listeners(
     partial: bool = False,
 ) -> Listeners:
     """Who hears of a run: stdout by its format, and people on stderr. partial: answers are told as they come."""
-    writer = StdoutWriter(STDOUT, watch.on_stall)
+    terminal = _terminal(STDERR)
+    live = terminal and environ.get("TERM", "dumb") != "dumb"
+    human = Human(STDERR, quiet=quiet, verbose=verbose, color=wants_color(environ, terminal), live=live)
+    watch.human = human if human.live else None
+    writer = StdoutWriter(STDOUT, watch.on_stall, human.clear if human.live and not _kept(STDOUT) else None)
     by_format: dict[str, Callable[[], Listener]] = {
         "text": lambda: TextResult(writer, terminal=_terminal(STDOUT)),
         "json": lambda: JsonResult(writer),
         "stream-json": lambda: StreamJson(writer),
         "codex-json": lambda: _codex(writer),
     }
-    terminal = _terminal(STDERR)
-    live = terminal and environ.get("TERM", "dumb") != "dumb"
-    human = Human(STDERR, quiet=quiet, verbose=verbose, color=wants_color(environ, terminal), live=live)
-    watch.human = human if human.live else None
     return Listeners([by_format[output_format]()], [human], partial=partial)
 
 
@@ -197,6 +200,15 @@ def _terminal(fd: int) -> bool:
         return os.isatty(fd)
     except OSError:
         return False
+
+
+def _kept(fd: int) -> bool:
+    """Whether what is written there is surely not seen on the terminal: it goes to a file, or nowhere."""
+    try:
+        found = os.fstat(fd)
+    except OSError:
+        return True
+    return stat.S_ISREG(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not _terminal(fd))
 
 
 def leave(code: int) -> None:

@@ -282,15 +282,19 @@ def approvals_file(entries: Sequence[str]) -> list[str]:
 def _spending(report: RunReport) -> str:
     usage = report.usage
     into = usage.input + usage.cache_read + usage.cache_write
-    parts = [f"{report.turns} turns", f"{report.calls} calls" + _failed(report)]
+    parts = [_counted(report.turns, "turn"), _counted(report.calls, "call") + _failed(report)]
     parts += [f"{into:,} tokens in, {usage.output:,} out"] if usage.total() else []
     if report.usd is None:
         parts.append("cost not known")
     elif report.usd:
         parts.append(f"${report.usd:.4f}")
-    parts += [f"{report.network_requests} network requests"] if report.network_requests else []
+    parts += [_counted(report.network_requests, "network request")] if report.network_requests else []
     parts += [f"{report.artifacts_total_bytes:,} bytes of artifacts"] if report.artifacts_total_bytes else []
     return ", ".join(parts)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _failed(report: RunReport) -> str:

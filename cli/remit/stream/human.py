@@ -47,6 +47,7 @@ from remit.base.events import (
     User,
 )
 from remit.base.text import visible
+from remit.stream.outcomes import came_to, failure
 from remit.stream.progress import CLEAR, Standing, progress_line, terminal_width
 from remit.stream.writer import POLLED_BYTES
 
@@ -55,7 +56,7 @@ MAX_REFUSALS = 10
 PATIENCE_SECONDS = 2.0
 
 _SGR = {"good": "32", "bad": "31", "warn": "33", "faint": "2", "strong": "1"}
-# These have a line of their own, with the rule.
+# These have a line of their own, with the rule, or with what was asked.
 _TOLD_ALREADY = frozenset({"denied", "approval_required"})
 
 
@@ -82,7 +83,10 @@ class Human:
         self._color = color
         self.live = live and not quiet
         self._running: dict[str, str] = {}
+        self._over = False
         self._tools: dict[str, str] = {}
+        self._refused: set[str] = set()
+        """Calls whose refusal was told, with the rule: their results say the same."""
         self._approvals: list[str] = []
         self._tell: dict[type, Callable[[Any], Iterator[str]]] = {
             Init: self._init,
@@ -120,18 +124,22 @@ class Human:
 
     def on_event(self, event: Event, line: bytes) -> None:
         """Never raises for the sake of stderr."""
+        # What comes after the result, on stdout as here, is not overtaken by the line that says where it stands.
+        self._over = isinstance(event, Result) or (self._over and not isinstance(event, Init | Assistant | User))
         lines = list(self._tell[type(event)](event))
         if not self._quiet or (isinstance(event, Result) and event.is_error):
             self._out.write(lines)
 
     def show(self, standing: Standing) -> None:
         """Draw the line that says where the run stands; `clear` takes it away."""
-        if self.live:
-            line = progress_line(standing, list(self._running.values()), terminal_width(self._fd))
-            self._out.draw(self._style("faint", visible(line)))
+        if self.live and not self._over:
+            running = [visible(name) for name in self._running.values()]
+            line = progress_line(standing, running, terminal_width(self._fd))
+            self._out.draw(self._style("faint", line))
 
-    def clear(self) -> None:
-        self._out.clear()
+    def clear(self, *, wait: bool = True) -> None:
+        """Take the line away that says where the run stands. wait: for a terminal that stands still just now."""
+        self._out.clear(wait=wait)
 
     def _style(self, name: str, text: str) -> str:
         return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if self._color else text
@@ -163,9 +171,10 @@ class Human:
                 if self._verbose and not block.get("is_error"):
                     yield self._style("faint", _line(f"  {self._came_to(event, block)}"))
             if block.get("type") == "tool_result" and block.get("is_error"):
-                code, message = _error(event.tool_use_result, block.get("content"))
-                if code not in _TOLD_ALREADY:
-                    tool = self._tools.get(str(block.get("tool_use_id", "")), "call")
+                call = str(block.get("tool_use_id", ""))
+                code, message = failure(event.tool_use_result, block.get("content"))
+                if code not in _TOLD_ALREADY and call not in self._refused:
+                    tool = self._tools.get(call, "call")
                     yield self._style("warn", _line(f"  {tool} failed: {code}: {message}"))
 
     def _came_to(self, event: User, block: Mapping[str, Any]) -> str:
@@ -173,9 +182,10 @@ class Human:
         facts = event.tool_result_meta[0] if event.tool_result_meta else {}
         tool = self._tools.get(str(block.get("tool_use_id", "")), str(facts.get("tool", "call")))
         size = len(str(block.get("content", "")).encode("utf-8", "replace"))
-        return f"{tool}: ok, {size:,} bytes, {facts.get('seconds', 0.0):.1f} s"
+        return f"{tool}: {came_to(event.tool_use_result)}, {size:,} bytes, {facts.get('seconds', 0.0):.1f} s"
 
     def _denied(self, event: PermissionDenied) -> Iterator[str]:
+        self._refused.add(event.tool_use_id)
         yield self._style("bad", _line(f"  refused {event.tool_name} {event.resource}: {_why(event)}"))
 
     def _asked(self, event: PermissionAsked) -> Iterator[str]:
@@ -290,6 +300,11 @@ class Human:
         # What waits for an answer is not refused yet, and was told as asked.
         waiting = {each.get("tool_use_id") for each in event.pending}
         refused = [each for each in event.permission_denials if each.get("tool_use_id") not in waiting]
+        if not self._quiet:
+            # Each was told when it was refused.
+            if refused:
+                yield _line(f"what was refused, and why: remit runs show {event.run_id}")
+            return
         for denial in refused[:MAX_REFUSALS]:
             what = f"{denial.get('tool_name', '')} {denial.get('resource', '')}".strip()
             yield self._style("bad", _line(f"refused {what}: {denial.get('why', '')} [{_rule(denial)}]"))
@@ -328,8 +343,8 @@ class _Stderr:
         if line != self._drawn and not self._gone and self._ready(0.0) and self._put(CLEAR + line):
             self._drawn = line
 
-    def clear(self) -> None:
-        if self._drawn:
+    def clear(self, *, wait: bool = True) -> None:
+        if self._drawn and (wait or self._ready(0.0)):
             self._drawn = ""
             self._put(CLEAR)
 
@@ -393,14 +408,6 @@ def _compact(value: Any) -> str:
         return repr(value)
 
 
-def _error(envelope: Any, content: Any) -> tuple[str, str]:
-    """Code and message of a failed call."""
-    error = envelope.get("error") if isinstance(envelope, dict) else None
-    if isinstance(error, dict):
-        return str(error.get("code", "")), str(error.get("message", ""))
-    return "error", str(content)
-
-
 def _why(event: PermissionDenied | PermissionAsked) -> str:
     return f"{event.decision_reason} [{_rule({'source': event.source, 'rule': event.rule})}]"
 
@@ -411,7 +418,8 @@ def _rule(decision: Mapping[str, Any]) -> str:
 
 def _figures(event: Result) -> str:
     counts = event.counts
-    parts = [f"{event.num_turns} {_plural('turn', event.num_turns)}", f"{counts.get('calls', 0)} calls"]
+    calls = counts.get("calls", 0)
+    parts = [f"{event.num_turns} {_plural('turn', event.num_turns)}", f"{calls} {_plural('call', calls)}"]
     parts += [
         f"{counts[key]} {word}"
         for key, word in (("refusals", "refused"), ("failed_calls", "failed"), ("retry", "retried"))

@@ -77,11 +77,18 @@ class StdoutWriter:
 
     on_stall: asked about ten times a second while the reader takes nothing, with the seconds waited
     so far; it may raise to give up. After any failure the writer is closed: later lines go nowhere.
+    before: called ahead of each line, to make way for it where both are seen on one terminal.
     """
 
-    def __init__(self, fd: int, on_stall: Callable[[float], None] | None = None) -> None:
+    def __init__(
+        self,
+        fd: int,
+        on_stall: Callable[[float], None] | None = None,
+        before: Callable[[], None] | None = None,
+    ) -> None:
         self._fd = fd
         self._on_stall = on_stall
+        self._before = before
         self.closed = False
 
     def write_line(self, line: bytes) -> None:
@@ -92,6 +99,8 @@ class StdoutWriter:
         """
         if self.closed:
             return
+        if self._before is not None:
+            self._before()
         try:
             self._write(line + b"\n")
         except OSError as problem:

@@ -229,13 +229,56 @@ def test_every_kind_of_event_is_known() -> None:
     assert set(Human(2)._tell) == set(EVENT_TYPES)
 
 
-def test_refusals_stand_in_the_summary_with_their_rule_up_to_ten() -> None:
-    denial = {"tool_name": "fetch_url", "resource": "https://x/", "why": "no", "source": "task", "rule": "t.yaml:3"}
+DENIAL = {"tool_name": "fetch_url", "resource": "https://x/", "why": "no", "source": "task", "rule": "t.yaml:3"}
 
-    assert told(result(permission_denials=[denial]))[1:] == ["refused fetch_url https://x/: no [task t.yaml:3]"]
-    assert len(told(result(permission_denials=[denial] * 10))) == 11
-    assert told(result(permission_denials=[denial] * 12))[11:] == ["and 2 more refused; see `remit runs show r1`"]
-    assert told(result(permission_denials=[{"tool_name": "x"}]))[1:] == ["refused x:  [no rule]"]
+
+def refused(call: str) -> PermissionDenied:
+    return PermissionDenied(
+        tool_name="read_file", tool_use_id=call, message="m", decision_reason="outside", rule="", source="floor",
+        resource="../x",
+    )  # fmt: skip
+
+
+def test_a_refusal_is_told_once_and_counted_in_the_end() -> None:
+    lines = told(CALL, refused("c1"), failed("path_refused", "outside"), result(permission_denials=[DENIAL]))
+    assert lines[1] == "  refused read_file ../x: outside [floor]"
+    assert lines[2].startswith("done (exit 0)")
+    assert lines[3:] == ["what was refused, and why: remit runs show r1"]
+    # Another call that fails alike was not told yet.
+    assert told(refused("c2"), failed("path_refused", "outside"))[1:] == ["  call failed: path_refused: outside"]
+
+
+def test_of_a_quiet_run_that_went_wrong_the_end_tells_up_to_ten_refusals_with_their_rules() -> None:
+    def ending(*denials: dict[str, str]) -> list[str]:
+        return told(result(**FAILED, permission_denials=list(denials)), quiet=True)[1:]
+
+    assert ending(DENIAL) == ["refused fetch_url https://x/: no [task t.yaml:3]"]
+    assert len(ending(*[DENIAL] * 10)) == 10
+    assert ending(*[DENIAL] * 12)[10:] == ["and 2 more refused; see `remit runs show r1`"]
+    assert ending({"tool_name": "x"}) == ["refused x:  [no rule]"]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"exit_code": 0, "signal": None, "timed_out": False}, "ok"),
+        ({"exit_code": 1, "signal": None, "timed_out": False}, "exit code 1"),
+        ({"exit_code": None, "signal": "SIGKILL", "timed_out": False}, "ended by SIGKILL"),
+        ({"exit_code": None, "signal": "SIGKILL", "timed_out": True}, "timed out"),
+        ({"exit_code": None, "signal": "SIGKILL", "output_limit_exceeded": True}, "ended for printing too much"),
+        ({"outcome": "ok", "raised": None}, "ok"),
+        ({"outcome": "error", "raised": {"type": "ValueError"}}, "raised ValueError"),
+        ({"outcome": "limited", "limit": "memory"}, "ended by its limit of memory"),
+        ({"calls": [{}, {}, {}], "failed": 2}, "2 of 3 failed"),
+        ({"calls": [{}], "failed": 0}, "ok"),
+        ({"task_id": "shell-1", "admitted": True}, "goes on as shell-1"),
+        ("text", "ok"),
+    ],
+)
+def test_verbose_says_ok_of_success_alone(data: object, words: str) -> None:
+    content = [{"type": "tool_result", "tool_use_id": "c1", "content": "12345"}]
+    settled = User(message={"content": content}, tool_use_result={"ok": True, "data": data})
+    assert told(CALL, settled, verbose=True)[-1] == f"  read_file: {words}, 5 bytes, 0.0 s"
 
 
 def test_a_run_that_waits_for_answers_prints_a_file_to_paste() -> None:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import pty
+import termios
 
 import pytest
 
+from remit.base.events import Assistant, Result
 from remit.stream.human import Human
 from remit.stream.progress import CLEAR, Standing, progress_line
 
 STANDING = Standing(3, 12_345, 0.5, True, 75.0)
+CALL = Assistant(message={"content": [{"type": "tool_use", "id": "c1", "name": "a\x1bb\x1bc\x1bd\x1b", "input": {}}]})
+RESULT = Result(
+    subtype="success", is_error=False, verdict="done", exit_code=0, duration_ms=1, duration_api_ms=1, num_turns=1
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +54,41 @@ def test_it_is_drawn_anew_and_taken_away() -> None:
         os.close(ours)
         os.close(theirs)
     assert drawn.decode().partition("over")[0] == f"{CLEAR}turn 3, 12,345 tokens, $0.5000, 1:15 min{CLEAR}"
+
+
+def test_control_characters_in_the_name_of_a_tool_do_not_make_it_wrap() -> None:
+    ours, theirs = pty.openpty()
+    try:
+        termios.tcsetwinsize(theirs, (24, 30))
+        human = Human(theirs, live=True)
+        human.on_event(CALL, b"")
+        human.show(STANDING)
+        os.write(theirs, b"over")
+        drawn = b""
+        while b"over" not in drawn:
+            drawn += os.read(ours, 4096)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    line = drawn.decode().rpartition(CLEAR)[2].removesuffix("over")
+    assert line == r"turn 3, a\x1bb\x1bc\x1bd\x1b,"
+
+
+def test_after_the_result_it_is_not_drawn() -> None:
+    ours, theirs = os.pipe()
+    try:
+        human = Human(theirs, live=True)
+        human.on_event(RESULT, b"")
+        told = os.read(ours, 4096)
+        human.show(STANDING)
+        human.on_event(CALL, b"")
+        human.show(STANDING)
+        os.close(theirs)
+        assert told.startswith(b"done (exit 0)")
+        # A further prompt of the session has begun.
+        assert os.read(ours, 4096).count(b"turn 3") == 1
+    finally:
+        os.close(ours)
 
 
 @pytest.mark.parametrize(("quiet", "live"), [(True, True), (False, False)])

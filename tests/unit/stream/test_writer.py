@@ -164,6 +164,20 @@ def test_each_line_can_be_read_at_once() -> None:
     os.close(write)
 
 
+def test_way_is_made_for_every_line() -> None:
+    read, write = os.pipe()
+
+    def make_way() -> None:
+        os.write(write, b"<")
+
+    writer = StdoutWriter(write, before=make_way)
+    writer.write_line(b"one")
+    writer.write_line(b"two")
+    os.close(write)
+    with os.fdopen(read, "rb") as file:
+        assert file.read() == b"<one\n<two\n"
+
+
 def test_a_reader_that_goes_away_stops_the_run_once() -> None:
     read, write = os.pipe()
     writer = StdoutWriter(write)
