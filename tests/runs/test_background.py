@@ -222,7 +222,7 @@ def test_the_client_looks_after_what_goes_on(home: Home) -> None:
         assert asked("task_promote", task_id="count-files")["subtype"] == "error"
         assert asked("task_status", task_id="never")["subtype"] == "error"
         assert asked("task_list", limit=0)["subtype"] == "error"
-        assert asked("stop_task", task_id="never") == {}
+        assert asked("stop_task", task_id="never")["subtype"] == "error"
         assert asked("stop_task", task_id="count-files") == {}
         assert started.until("result")["result"] == "I see."
         assert started.end() == 0

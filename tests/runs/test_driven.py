@@ -142,7 +142,7 @@ def test_an_answer_that_makes_no_sense_is_a_refusal(home: Home, answer: dict[str
         session.reply(session.until(asked), **answer)
         refused = tool_result(session)
         assert session.end() == 0
-    assert refused.get("is_error", False) is (answer.get("behavior") != "allow")
+    assert refused["is_error"] is True and not (home.work / "a.txt").exists()
 
 
 def test_a_client_that_never_answers_is_taken_for_a_refusal(home: Home) -> None:

@@ -71,7 +71,7 @@ def test_work_that_is_waited_for_goes_to_the_background(home: Home) -> None:
         named = started["tool_use_id"]
         assert answer(session, "background_tasks", tool_use_id=named)["response"] == {"backgrounded": True}
         assert session.until("result")["result"] == "I go on."
-        assert answer(session, "stop_task", task_id="nobody")["response"] == {}
+        assert "nobody" in answer(session, "stop_task", task_id="nobody")["error"]
         session.ask("stop_task", task_id=started["task_id"])
         stopped = session.until(lambda line: line.get("subtype") == "task_notification")
         assert (stopped["task_id"], stopped["status"]) == (started["task_id"], "stopped")
@@ -115,8 +115,8 @@ def test_every_method_of_the_official_client_is_answered(home: Home) -> None:
             told["usage"] = await connected.get_context_usage()
             await connected.set_permission_mode("acceptEdits")
             await connected.set_model(None)
-            await connected.stop_task("nobody")
             for name, wanted in (
+                ("stop", connected.stop_task("nobody")),
                 ("rewind_files", connected.rewind_files("u-1")),
                 ("reconnect", connected.reconnect_mcp_server("x")),
                 ("toggle", connected.toggle_mcp_server("x", False)),
@@ -133,6 +133,7 @@ def test_every_method_of_the_official_client_is_answered(home: Home) -> None:
     told = asyncio.run(within())
     assert told["info"]["models"][0]["value"] == "default"
     assert told["mcp"] == {"mcpServers": []}
+    assert "nobody" in told["stop"]
     assert told["rewind_files"] == "File rewinding is not enabled."
     assert told["reconnect"] == told["toggle"] == "Server not found: x"
 

@@ -387,3 +387,44 @@ def test_another_model_on_the_way(home: Home) -> None:
 def test_help_and_version(home: Home) -> None:
     assert b"--permission-mode" in run(home, "--help").stdout
     assert run(home, "--version").stdout.startswith(b"2.")
+
+
+HALF = r'{"type": "user", "message": {"role": "user", "content": "half \ud83d of it"}, "session_id": ""}'
+DOCUMENT = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
+NOTE = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a note"}}
+LEFT_OUT = "[a block of type 'document' was left out: only texts and base64 images are taken]"
+
+
+def test_what_cannot_be_taken_of_a_message_ends_no_session(home: Home) -> None:
+    with sdk(home, "--model", home.script(DONE, DONE, DONE), "--replay-user-messages") as session:
+        session.send(b"\xef\xbb\xbf" + HALF.encode() + b"\n")
+        session.until("result")
+        blocks = [{"type": "text", "text": "read"}, DOCUMENT, NOTE]
+        session.send({"type": "user", "message": {"role": "user", "content": blocks}, "session_id": ""})
+        session.until("result")
+        assert session.end() == 0
+    said = [line["message"]["content"] for line in session.seen if line.get("isReplay")]
+    assert said == ["half \ufffd of it", f"read\n{LEFT_OUT}\na note"]
+
+
+DEEP: Any = "x"
+for _ in range(150):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    ("reply", "what"),
+    [
+        ({"behavior": "allow", "updatedInput": "rm x"}, "neither yes nor no"),
+        ({"behavior": "allow", "updatedInput": ["rm x"]}, "neither yes nor no"),
+        ({"behavior": "allow", "updatedPermissions": "all"}, "neither yes nor no"),
+        ({"behavior": "allow", "updatedInput": {"content": DEEP}}, "its answer is nested deeper than 100 levels"),
+    ],
+)
+def test_an_allowance_of_another_shape_is_none(home: Home, reply: dict[str, Any], what: str) -> None:
+    with sdk(home, "--model", home.script(WRITE, DONE), "--permission-prompt-tool", "stdio") as session:
+        session.say("go")
+        session.reply(session.until("control_request"), **reply)
+        told = session.until("user")["message"]["content"][0]
+        assert session.end() == 0
+    assert told["is_error"] and what in told["content"] and not (home.work / "a.txt").exists()

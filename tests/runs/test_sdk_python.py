@@ -379,6 +379,19 @@ def test_the_system_prompt_reaches_the_model(home: Home) -> None:
     assert result(go(ask("go", given))).result == "Done."
 
 
+def test_no_structured_output_is_a_failure(home: Home) -> None:
+    given = options(home, home.script(DONE, DONE, DONE), output_format={"type": "json_schema", "schema": SCHEMA})
+
+    async def talk() -> list[Any]:
+        async with sdk.ClaudeSDKClient(given) as client:
+            await client.query("count")
+            return await collected(client)
+
+    last = result(go(talk()))
+    assert (last.subtype, last.is_error) == ("error_max_structured_output_retries", True)
+    assert last.structured_output is None and last.errors == ["no structured output was given"]
+
+
 def test_servers_and_usage_on_request(home: Home) -> None:
     async def talk() -> tuple[Any, Any]:
         async with sdk.ClaudeSDKClient(options(home, home.script(DONE))) as client:
@@ -388,4 +401,6 @@ def test_servers_and_usage_on_request(home: Home) -> None:
 
     servers, usage = go(talk())
     assert servers == {"mcpServers": []}
-    assert usage["totalTokens"] >= 0
+    parts = {each["name"]: each["tokens"] for each in usage["categories"]}
+    assert parts["Messages"] > 0 and parts["System prompt and tools"] > 100
+    assert usage["totalTokens"] == sum(parts.values())

@@ -18,12 +18,13 @@ _STRUCTURE = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 def decode_json(text: str, type: Any = Any) -> Any:
     """The value of a text, converted to `type`. Raises msgspec.DecodeError, also for one that is nested
     too deep; ValidationError where it does not fit the type."""
-    if _nests_too_deep(text):
+    if nests_too_deep(text):
         raise msgspec.DecodeError(f"it is nested deeper than {MAX_NESTING} levels")
     return msgspec.json.decode(text, type=type)
 
 
-def _nests_too_deep(text: str) -> bool:
+def nests_too_deep(text: str) -> bool:
+    """Whether brackets stand within brackets more than MAX_NESTING times."""
     if text.count("[") + text.count("{") <= MAX_NESTING:
         return False
     depth = 0

@@ -21,6 +21,9 @@ from remit.engine.run import Run
 
 OUR_NAMES = OurNames()
 
+ALLOWED_WITH = ("updatedInput", "updatedPermissions")
+"""What may come with an allowance, and makes it none where it has another shape."""
+
 Reply = dict[str, Any]
 Control = Callable[[Mapping[str, Any]], Awaitable[Reply]]
 
@@ -201,14 +204,15 @@ class Client:
 
     def _word(self, call: Call, reply: Reply) -> ClientWord:
         match reply:
-            case {"behavior": "allow", "updatedPermissions": [_, *_] as updates}:
-                self.on_permissions(updates)
+            case {"behavior": "allow", "updatedPermissions": [*updates]}:
+                if updates:
+                    self.on_permissions(updates)
                 return self._word(call, {name: value for name, value in reply.items() if name != "updatedPermissions"})
             case {"behavior": "allow", "updatedInput": dict(changed)}:
                 if call.tool in self.asks_people:
                     self.on_answers(changed)
                 return ClientWord(True, arguments=self.changed(call, changed))
-            case {"behavior": "allow"}:
+            case {"behavior": "allow"} if not any(reply.get(name) is not None for name in ALLOWED_WITH):
                 return ClientWord(True)
             case {"behavior": "deny"}:
                 message = reply.get("message")

@@ -87,8 +87,9 @@ def controls(jobs: Jobs) -> Mapping[str, Control]:
         return _asked(promote)
 
     async def stop_task(fields: Mapping[str, Any]) -> dict[str, Any]:
-        name = fields.get("task_id")
-        if isinstance(name, str) and jobs.running(name) is not None:
+        name = _task_id(fields)
+        _asked(lambda: {"known": jobs.known(name).task_id})
+        if jobs.running(name) is not None:
             await jobs.cancel(name, silent=False)
         return {}
 

@@ -120,6 +120,10 @@ class Run:
         """Why no further prompt is taken, if so."""
         return self._stop
 
+    def tokens(self) -> int:
+        """Roughly what the next request of the model takes."""
+        return self._window.tokens()
+
     def elapsed(self) -> float:
         """Seconds of this prompt, earlier processes included."""
         return self._before + self._recorder.clock.monotonic() - self._began

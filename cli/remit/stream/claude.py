@@ -230,7 +230,6 @@ class ClaudeStream:
         shown = show_result(known, block["content"], event.tool_use_result, self._cwd)
         told = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": shown.content}
         if ours:
-            self._prompt.outputs += shown.failed and known.tool == "structured_output"
             self._prompt.tools = True
         if shown.failed:
             told["is_error"] = True

@@ -8,9 +8,6 @@ import msgspec
 
 from remit.base.events import Result
 
-MAX_OUTPUT_ATTEMPTS = 5
-"""Invalid structured outputs of a prompt, after which it has failed."""
-
 NOT_STARTED = "not_started"
 """Kind of a failure before there was a prompt."""
 
@@ -32,12 +29,11 @@ CATEGORIES = {
 
 class Prompt(msgspec.Struct):
     """What the lines of a prompt so far hold of its end. users: user lines. text: the last text block. tools: whether
-    the last thing told was a call. outputs: structured outputs that were refused. turns, usd: its limits."""
+    the last thing told was a call. turns, usd: its limits."""
 
     users: int = 0
     text: str = ""
     tools: bool = False
-    outputs: int = 0
     turns: int | None = None
     usd: float | None = None
 
@@ -63,8 +59,6 @@ def end_of(event: Result, prompt: Prompt) -> End:
         # Of a model that was done its last text is told.
         said = "" if prompt.tools else prompt.text
         return End("success", False, "stop_hook_prevented" if said else "hook_stopped", said)
-    if event.error_kind == "schema" and prompt.outputs < MAX_OUTPUT_ATTEMPTS:
-        return End("success", False, "completed", prompt.text)
     return _failed(event, prompt)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from remit.base.messages import ImageBlock
-from remit.base.model_json import decode_json
+from remit.base.model_json import MAX_NESTING, decode_json, nests_too_deep
+from remit.base.text import scrub_tree, shorten
 
 MAX_LINE_BYTES = 32 << 20
 """A longer line is passed over, whatever it holds."""
@@ -68,9 +69,9 @@ def read_line(raw: bytes) -> Line | None:
     if not text:
         return None
     try:
-        line = decode_json(text.decode())
+        line = _value(text.decode("utf-8-sig"))
     except (UnicodeDecodeError, msgspec.DecodeError) as problem:
-        return Unreadable(f"it is not JSON: {problem}", len(raw))
+        return _deep_reply(text) or Unreadable(f"it is not JSON: {problem}", len(raw))
     if not isinstance(line, dict):
         return Unreadable("it is no JSON object", len(raw))
     match line.get("type"):
@@ -84,6 +85,34 @@ def read_line(raw: bytes) -> Line | None:
             return Withdrawn(str(line.get("request_id", "")))
         case _:
             return None
+
+
+def _value(text: str) -> Any:
+    """Half a character, as programs cut texts, is no reason to hear nothing. Raises msgspec.DecodeError."""
+    try:
+        return decode_json(text)
+    except msgspec.DecodeError:
+        if "\\ud" not in text.lower() or nests_too_deep(text):
+            raise
+        import json  # only lines that are broken in this way pay for it
+
+        try:
+            return scrub_tree(json.loads(text))
+        except (ValueError, RecursionError):
+            pass
+        raise
+
+
+def _deep_reply(text: bytes) -> Replied | None:
+    """An answer that nests too deep to be read answers all the same; None for any other line."""
+    try:
+        line = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    response = line.get("response") if isinstance(line, dict) and line.get("type") == "control_response" else None
+    if not isinstance(response, dict):
+        return None
+    return Replied(str(response.get("request_id", "")), {}, f"its answer is nested deeper than {MAX_NESTING} levels")
 
 
 def _said(line: dict[str, Any], size: int) -> Line:
@@ -105,8 +134,12 @@ def _said(line: dict[str, Any], size: int) -> Line:
                 texts.append(text)
             case {"type": "image", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
                 images.append(ImageBlock(kind, data))
+            case {"type": "document", "source": {"type": "text", "data": str(text)}}:
+                texts.append(text)
+            case {"type": str(kind)}:
+                texts.append(f"[a block of type {shorten(kind)} was left out: only texts and base64 images are taken]")
             case _:
-                return Unreadable("a block of a message is neither text nor a base64 image", size)
+                return Unreadable("a block of a message has no type", size)
     return Said("\n".join(texts), tuple(images), uuid if isinstance(uuid, str) else "")
 
 

@@ -468,12 +468,12 @@ class SdkSession:
         raise ControlFault(f"Server not found: {name}")
 
     async def _stop_task(self, fields: Mapping[str, Any]) -> Reply:
-        return {}
+        raise ControlFault(f"there is no task {fields.get('task_id')!r}: nothing runs in the background here")
 
     async def _context_usage(self, fields: Mapping[str, Any]) -> Reply:
         if self._ready is None:
             raise ControlFault("there is no conversation yet")
-        return context_usage(self._ready.recorder.state, self._ready.asker)
+        return context_usage(self._ready.run.tokens(), self._ready.asker)
 
     async def _list_models(self, fields: Mapping[str, Any]) -> Reply:
         return {"models": models()}

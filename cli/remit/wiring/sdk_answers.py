@@ -9,7 +9,6 @@ from typing import Any
 from remit.base.errors import Failure
 from remit.engine.client import Control, ControlFault, Reply
 from remit.engine.jobs import Jobs
-from remit.engine.state import State
 from remit.engine.turn import Asker
 from remit.stream.claude import VERSION
 from remit.wiring.client_tools import ClientServer
@@ -104,13 +103,13 @@ def servers(hosted: Sequence[ClientServer], listed: Sequence[Mapping[str, str]])
     return {"mcpServers": known + [{**each, "scope": "dynamic"} for each in listed if each["name"] not in ours]}
 
 
-def context_usage(state: State, asker: Asker) -> Reply:
-    """The answer to `get_context_usage`."""
-    total, most = state.measured, asker.model.spec.context_window or 0
-    system = asker.overhead // 4
+def context_usage(total: int, asker: Asker) -> Reply:
+    """The answer to `get_context_usage`. total: tokens of the next request."""
+    most = asker.model.spec.context_window or 0
+    system = min(total, asker.overhead // 4)
     categories = [
-        {"name": "System prompt and tools", "tokens": system, "color": "gray"},
-        {"name": "Messages", "tokens": max(0, total - system), "color": "blue"},
+        {"name": "System prompt and tools", "tokens": system, "color": "gray", "kind": "used"},
+        {"name": "Messages", "tokens": total - system, "color": "blue", "kind": "used"},
     ]
     return {
         "categories": categories,
