@@ -45,9 +45,8 @@ def with_example(flags: RunFlags, name: str, settings: Settings) -> RunFlags:
 
 def _outside(place: str) -> str:
     """A copy of an example: the one-file program lies in the user's cache, which no run may read. It stays, so that the
-    run can be resumed."""
-    import shutil
-    import tempfile
+    run can be resumed, and serves every later run."""
+    from remit.commands.example_copy import kept_copy
+    from remit.config.where import examples_dir
 
-    copy = os.path.join(tempfile.mkdtemp(prefix="remit-example-"), os.path.basename(place))
-    return shutil.copytree(place, copy)
+    return kept_copy(place, examples_dir())

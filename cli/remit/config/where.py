@@ -39,3 +39,10 @@ def cache_dir(environ: Mapping[str, str]) -> str:
     import platformdirs
 
     return platformdirs.user_cache_dir("remit", appauthor=False)
+
+
+def examples_dir() -> str:
+    """The directory of copies of examples: not one of remit's own, which no run may read. It may not exist."""
+    import platformdirs
+
+    return platformdirs.user_data_dir("remit-examples", appauthor=False)

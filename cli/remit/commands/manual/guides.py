@@ -279,7 +279,8 @@ def install_page() -> Page:
                         "It needs nothing where it runs but a system not much older than the one it was built on: copy "
                         "it to a `bin` directory. Under the name `remit-sdk` it is that command. When it is first run "
                         "it unpacks itself into `~/.cache/remit`, or a temporary directory where that cannot be "
-                        "written or run from."
+                        "written or run from. Runs may not read that, so `--example` works with a copy in "
+                        "`~/.local/share/remit-examples`."
                     ),
                     Para(
                         "A pipeline fetches it from where you keep it, and checks it. Then the command is `./remit`, "
