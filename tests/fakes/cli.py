@@ -52,6 +52,11 @@ def journal(run_dir: Path, kind: str = "") -> list[dict[str, Any]]:
     return [record for record in records if not kind or record["type"] == kind]
 
 
+def prompts(run_dir: Path) -> list[dict[str, Any]]:
+    """What the user said, without what the harness put in."""
+    return [record for record in journal(run_dir, "user_said") if not record["synthetic"]]
+
+
 def ended(run_dir: Path, code: int) -> dict[str, Any]:
     """The result of a run that ended: the same in the journal, in `events.jsonl`, in `run.json` and in
     the exit code of its process, each of them once and last."""

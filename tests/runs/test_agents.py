@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import Home, Ran, journal, lines
+from fakes.cli import Home, Ran, journal, lines, prompts
 
 DONE = {"text": "Done."}
 COUNTED = {"input": 10, "output": 5}
@@ -226,18 +226,18 @@ def test_an_agent_that_never_fits_the_schema_has_failed(home: Home) -> None:
     ("arguments", "code", "what"),
     [
         ({"prompt": " "}, "invalid_arguments", "a new task needs one"),
-        ({"prompt": "p", "profile": "nobody"}, "invalid_arguments", "the profiles are: builtin"),
-        ({"prompt": "p", "mode": "god"}, "invalid_arguments", "mode"),
-        ({"prompt": "p", "output_schema": {"type": "nonsense"}}, "invalid_arguments", "output_schema"),
-        ({"prompt": "p", "background": True}, "invalid_arguments", "background"),
-        ({"prompt": "p", "description": " "}, "invalid_arguments", "description"),
-        ({"prompt": "p", "description": "x" * 201}, "invalid_arguments", "description"),
+        ({"prompt": "TRY", "profile": "nobody"}, "invalid_arguments", "the profiles are: builtin"),
+        ({"prompt": "TRY", "mode": "god"}, "invalid_arguments", "mode"),
+        ({"prompt": "TRY", "output_schema": {"type": "nonsense"}}, "invalid_arguments", "output_schema"),
+        ({"prompt": "TRY", "background": True}, "invalid_arguments", "background"),
+        ({"prompt": "TRY", "description": " "}, "invalid_arguments", "description"),
+        ({"prompt": "TRY", "description": "x" * 201}, "invalid_arguments", "description"),
         ({"task_id": "never"}, "not_found", "there is no task 'never'"),
     ],
 )
 def test_what_cannot_be_asked_for(home: Home, arguments: dict[str, Any], code: str, what: str) -> None:
     call = {"tool": "task", "arguments": {"description": "try it", **arguments}}
-    ran = play(home, {"calls": [call]}, DONE, agents=[agent("p", DONE)])
+    ran = play(home, {"calls": [call]}, DONE, agents=[agent("TRY", DONE)])
     error = json.loads(results(ran)[0])["error"]
     assert error["code"] == code
     assert what in error["message"]
@@ -257,7 +257,7 @@ def test_a_settled_task_goes_on_with_all_it_said_and_as_what_it_was(home: Home) 
     assert first.startswith("three") and second == "four\n\n[task_id: count-files, mode: plan]"
     assert "keeps its mode 'plan'" in third
     assert "keeps its profile 'builtin'" in fourth
-    said = journal(home.out / "tasks" / "count-files", "user_said")
+    said = prompts(home.out / "tasks" / "count-files")
     assert [each["text"] for each in said] == ["FIRST", "and now?"]
 
 

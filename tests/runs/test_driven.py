@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import Home, journal, lines
+from fakes.cli import Home, journal, lines, prompts
 from fakes.driving import Driven, Event, driven
 
 WRITE = {"calls": [{"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}]}
@@ -88,7 +88,7 @@ def test_a_message_that_comes_while_a_call_runs_joins_the_prompt(home: Home) -> 
         result = session.until("result")
         assert session.end() == 0
     assert result["user_message_uuids"] == ["u-1", "u-2"]
-    assert [said["joined"] for said in journal(home.out, "user_said")] == [False, True]
+    assert [said["joined"] for said in prompts(home.out)] == [False, True]
 
 
 def test_the_client_allows_refuses_and_changes_calls(home: Home) -> None:

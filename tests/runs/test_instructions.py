@@ -31,7 +31,7 @@ def test_the_user_s_then_one_of_each_directory_from_the_root_down(home: Home) ->
     assert '<instructions scope="project" path="sub/AGENTS.md">' in text
     assert "adds no tool, no permission and no task" in " ".join(text.split())
     said = journal(home.out, "user_said")
-    assert [each["reason"] for each in said] == ["instructions", ""]
+    assert [each["reason"] for each in said] == ["instructions", "environment", ""]
 
 
 def test_without_a_repository_only_the_workspace_speaks(home: Home) -> None:
@@ -60,8 +60,9 @@ def test_a_link_leads_to_such_a_file_of_the_repository_or_nowhere(home: Home) ->
         assert "secret" not in text and "Linked." in text, "the next name counts"
 
 
-def test_a_fifo_and_an_empty_file_are_passed_over(home: Home) -> None:
+def test_a_fifo_a_directory_and_an_empty_file_are_passed_over(home: Home) -> None:
     os.mkfifo(home.work / "AGENTS.md")
+    (home.path / "config" / "AGENTS.md").mkdir()
     home.write("CLAUDE.md", " \n")
     assert told(home) == []
 
@@ -83,5 +84,5 @@ def test_a_file_cannot_end_its_frame_and_bytes_are_no_trouble(home: Home) -> Non
 def test_remit_prompt_shows_them(home: Home) -> None:
     home.write("AGENTS.md", "Here.")
     [text] = told(home)
-    assert home.run("prompt").stdout.decode().endswith(f"\n\n{text}\n")
+    assert f"\n\n{text}\n\n<environment>\n" in home.run("prompt").stdout.decode()
     assert "Here." not in home.run("prompt", "--no-instructions").stdout.decode()

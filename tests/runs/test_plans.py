@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import Home, journal
+from fakes.cli import Home, journal, prompts
 from fakes.driving import driven
 
 DONE = {"text": "Done."}
@@ -72,7 +72,7 @@ def test_the_plan_moves_to_a_new_session(home: Home) -> None:
     assert ran.code == 0, ran.stderr
     assert (new / "plan.md").read_text() == PLAN and not (old / "plan.md").exists()
     assert results(new) == [PLAN]
-    assert [each["text"] for each in journal(new, "user_said")] == [f"Implement this session's plan.\n\n{PLAN}"]
+    assert [each["text"] for each in prompts(new)] == [f"Implement this session's plan.\n\n{PLAN}"]
     assert journal(old, "plan_moved")[0]["run_id"] == ran.events[0]["run_id"]
     again = home.stream("--implement", str(old), "-m", home.script(DONE))
     assert again.code == 2 and "has no plan" in again.stderr

@@ -35,9 +35,9 @@ def ask(given: Any, prompt: str) -> list[Any]:
 
 
 def prompts(server: ModelServer) -> list[str]:
-    """The texts of the last request, but for the system prompt."""
+    """The texts of the last request, but for the system prompt and what is told before the first one."""
     messages = server.requests[-1].body["messages"][1:]
-    return [message.get("content") or "(calls)" for message in messages]
+    return [(message.get("content") or "(calls)").rpartition("</environment>\n")[2] for message in messages]
 
 
 @pytest.mark.parametrize("fork", [True, False])

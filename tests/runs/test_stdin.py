@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fakes.cli import REMIT, Home, Ran, ended, journal
+from fakes.cli import REMIT, Home, Ran, ended, prompts
 from remit.base.errors import UsageFault
 from remit.commands.stdin import read_stdin
 
@@ -21,7 +21,7 @@ DONE = {"text": "Done."}
 
 def prompt(run_dir: Path) -> str:
     """What the model was asked."""
-    text: str = journal(run_dir, "user_said")[0]["text"]
+    text: str = prompts(run_dir)[0]["text"]
     return text
 
 

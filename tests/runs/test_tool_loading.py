@@ -190,7 +190,9 @@ def test_prompt_and_tools_show_what_the_model_gets(home: Home) -> None:
     [request] = server.requests
     ticks = ("-m", "openai/m", "--tools", CODING, "--on-ask", "stop")
     told = home.run("prompt", *ticks)
-    assert told.stdout.decode() == request.body["messages"][0]["content"] + "\n"
+    system, said = (message["content"] for message in request.body["messages"][:2])
+    before, mark, _ = said.partition("</environment>\n")
+    assert told.stdout.decode() == f"{system}\n\n{before}{mark}"
     shown = json.loads(home.run("prompt", "--json", *ticks).stdout)
     sent = [tool["function"] for tool in request.body["tools"]]
     assert shown["tools"] == [

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from fakes.cli import Home, Ran, ended, journal
+from fakes.cli import Home, Ran, ended, journal, prompts
 from fakes.model_server import ModelServer
 from fakes.pictures import noise, picture
 from fakes.recorded import play, record
@@ -133,7 +133,7 @@ def test_a_large_picture_goes_with_the_prompt_made_smaller(home: Home) -> None:
         done = ran(home, "--image", "a.png")
         [received] = server.requests
     assert done.code == 0
-    [said] = journal(home.out, "user_said")
+    [said] = prompts(home.out)
     [image] = said["images"]
     assert len(base64.b64decode(image["data"])) <= 3 << 20
     assert json.loads(received.raw)["messages"][-1]["content"][0]["image_url"]["url"].endswith(image["data"])

@@ -12,7 +12,7 @@ from remit.base.events import Event
 from remit.base.messages import Part, Request
 from remit.base.records import PlanWritten, Record
 from remit.base.resources import Effect, Resource
-from remit.base.spec import HookEvent
+from remit.base.spec import Environment, HookEvent
 
 
 class Clock(Protocol):
@@ -58,11 +58,16 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Recorded(Protocol):
-    """A provider that knows how long the run has to be."""
+    """A provider that knows how the run has to go."""
 
     @property
     def unplayed(self) -> int:
         """Answers it still holds; a run that ends with some left is not the one that was recorded."""
+        ...
+
+    @property
+    def environment(self) -> Environment | None:
+        """What the recorded model was told of where and when it worked."""
         ...
 
 

@@ -9,6 +9,7 @@ import msgspec
 from remit.base.calls import Call, Decision, Outcome, Retained
 from remit.base.messages import Cost, ImageBlock, Message, StopReason, Usage
 from remit.base.resources import Resource
+from remit.base.spec import Environment
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
@@ -25,8 +26,8 @@ class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
 
 class SessionForked(msgspec.Struct, frozen=True, tag="session_forked"):
     """The session began as a copy of another one, right behind the first record. messages: the transcript, complete:
-    every call has a result. turn: how many there were. prompts, stamps, todos: as in the state. outputs: by id of
-    the call, its results that are kept whole, which were copied along."""
+    every call has a result. turn: how many there were. prompts, stamps, todos, instructions, environment: as in the
+    state. outputs: by id of the call, its results that are kept whole, which were copied along."""
 
     run_id: str
     session_id: str
@@ -38,6 +39,8 @@ class SessionForked(msgspec.Struct, frozen=True, tag="session_forked"):
     outputs: dict[str, tuple[str, ...]] = {}
     retained: tuple[Retained, ...] = ()
     todos: tuple[dict[str, str], ...] = ()
+    instructions: str = ""
+    environment: Environment | None = None
 
 
 class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
@@ -54,6 +57,9 @@ REPORT = "report"
 INSTRUCTIONS = "instructions"
 """Reason of the message with the files that say how to work, before the first prompt."""
 
+ENVIRONMENT = "environment"
+"""Reason of a message that tells where and when the run works, before a prompt. It is no event."""
+
 MODE = "mode"
 """Reason of a message that tells the model which mode holds from here on."""
 
@@ -61,7 +67,8 @@ MODE = "mode"
 class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     """A user message. synthetic: put in by the harness, for this `reason` (one of a few words). A prompt begins with
     one that is not, or with a report of background work; those that are `joined` came while another was under way.
-    uuid: the client's own name for it, or "". task: of a report, the job it tells the end of, or ""."""
+    uuid: the client's own name for it, or "". task: of a report, the job it tells the end of, or "". environment: what
+    the model knows of it from here on, where the message tells that."""
 
     text: str
     synthetic: bool = False
@@ -70,6 +77,7 @@ class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     joined: bool = False
     uuid: str = ""
     task: str = ""
+    environment: Environment | None = None
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):

@@ -203,6 +203,16 @@ class Instructions(msgspec.Struct, frozen=True):
     text: str
 
 
+class Environment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where and when a run works, in the words that the model is told. directory: absolute. date: `YYYY-MM-DD`. branch:
+    "" where there is no repository, or none that can be read."""
+
+    directory: str
+    platform: str
+    date: str
+    branch: str = ""
+
+
 class Disabled(msgspec.Struct, frozen=True):
     """Why the user keeps a tool from a run. where: the setting's `file:line`, or the flag."""
 
@@ -267,7 +277,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     mode that it starts in. hooks: heard in this order.
     ask: as `deny`, and asks. beside: further directories that are read, absolute.
     system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours.
-    profiles: what agents may be sent with, by name."""
+    profiles: what agents may be sent with, by name. environment: what the model is told of it, None: nothing."""
 
     name: str = "run"
     task: str = ""
@@ -310,6 +320,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     profile: ProfileTools | None = None
     profiles: dict[str, AgentProfile] = {}
     instructions: tuple[Instructions, ...] = ()
+    environment: Environment | None = None
     disabled: dict[str, Disabled] = {}
     eager: tuple[str, ...] = ()
     defer_tools: Literal["auto", "always", "never"] = "auto"

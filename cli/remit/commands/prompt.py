@@ -36,8 +36,8 @@ def prompt(
 ) -> None:
     """Print what the model of a run with these flags reads before the prompt.
 
-    That is the system prompt, and what AGENTS.md and its like say about how to work. Whether tools are left out until
-    they are needed depends on the model."""
+    That is the system prompt, and of a run on code what AGENTS.md and its like say about how to work, and its
+    environment. Whether tools are left out until they are needed depends on the model."""
     flags = options.offer_flags(locals())
     import msgspec
 
@@ -50,6 +50,6 @@ def prompt(
     spec = spec if no_instructions else wiring.with_instructions(spec, settings)
     asked = wiring.first_request(spec, settings, environ)
     if not as_json:
-        typer.echo("\n\n".join(filter(None, (asked.system, asked.instructions))))
+        typer.echo("\n\n".join(filter(None, (asked.system, asked.instructions, asked.environment))))
         return
     typer.echo(msgspec.json.format(msgspec.json.encode(asked), indent=2).decode())

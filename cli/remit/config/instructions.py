@@ -33,15 +33,15 @@ def read_instructions(workspace: str, config_dir: str) -> tuple[Instructions, ..
     What cannot be read is passed over: no run depends on it. A link counts where it leads to such a file of the same
     repository, so that no other file gets to the model by it."""
     found = [_read(os.path.join(config_dir, "AGENTS.md"), "AGENTS.md", config_dir, "user")]
-    directories = _directories(workspace)
+    directories = way_down(workspace)
     for directory in directories:
         files = (_read(os.path.join(directory, name), name, directories[0], "project") for name in NAMES)
         found.append(next((each for each in files if each is not None), None))
     return tuple(each for each in found if each is not None)
 
 
-def _directories(workspace: str) -> list[str]:
-    """From the root of the repository down; the workspace alone where there is none."""
+def way_down(workspace: str) -> list[str]:
+    """Its directories from the root of the repository; the workspace alone where there is none."""
     way = [workspace]
     while not os.path.lexists(os.path.join(way[-1], ".git")):
         above = os.path.dirname(way[-1])
@@ -57,14 +57,26 @@ def _read(path: str, name: str, root: str, scope: str) -> Instructions | None:
         known = any(real == os.path.join(base, each) or real.endswith(f"/{each}") for each in NAMES)
         if not known or os.path.commonpath((real, base)) != base:
             return None
-        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        raw = file.read(MAX_BYTES + 1)
+    raw = read_plain(real, MAX_BYTES + 1)
+    if raw is None:
+        return None
     text = raw[:MAX_BYTES].decode("utf-8", "replace").replace("\0", "\ufffd").strip()
     note = "\n[cut here: the file goes on]" if len(raw) > MAX_BYTES else ""
     shown = os.path.relpath(path, root) if scope == "project" else name
     return Instructions(scope, shown, f"{text}{note}") if text else None
+
+
+def read_plain(path: str, size: int) -> bytes | None:
+    """The first bytes of a file, `size` at most; None where it is none, or cannot be read. No link is followed, and a
+    pipe is not waited for."""
+    try:
+        with open(path, "rb", opener=_opened) as file:
+            return file.read(size) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)

@@ -25,6 +25,7 @@ from remit.base.events import (
 )
 from remit.base.messages import CallBlock
 from remit.base.records import (
+    ENVIRONMENT,
     Answered,
     ArtifactWritten,
     CallExpanded,
@@ -235,7 +236,7 @@ def _event_of(record: Record, ids: Mapping[str, str], timestamp: str) -> Event |
         return tell_rules(record)
     if isinstance(record, ToolsLoaded):
         return tell_loaded(record)
-    if isinstance(record, UserSaid) and record.synthetic:
+    if isinstance(record, UserSaid) and record.synthetic and record.reason != ENVIRONMENT:
         return tell_said(record, timestamp)
     return None
 

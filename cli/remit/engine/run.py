@@ -26,6 +26,7 @@ from remit.engine.modes import due
 from remit.engine.prompt import instructions_text
 from remit.engine.recorder import Recorder
 from remit.engine.result import build_result
+from remit.engine.surroundings import due as due_environment
 from remit.engine.window import Window
 from remit.store.durable import scarce_fault
 from remit.tools.contract import Tool
@@ -218,6 +219,8 @@ class Run:
         self.opening()
         if self._spec.instructions and not state.user_turns and not state.instructions:
             recorder.say(UserSaid(instructions_text(self._spec.instructions), True, INSTRUCTIONS))
+        if said is not None or not state.user_turns:
+            self._tell_environment()
         met = await self._meet()
         if said is not None:
             await self._hear(said, met)
@@ -244,6 +247,7 @@ class Run:
                 self._hold_circles()
                 await self._take_mail()
                 self._tell_context()
+                self._tell_environment()
                 self._tell_mode()
                 await self._window.ask(state.began.elapsed + self.elapsed())
                 going_on = False
@@ -377,6 +381,12 @@ class Run:
         context, self._context = self._context, ""
         if context:
             self._recorder.say(UserSaid(context, True, HOOK, joined=True))
+
+    def _tell_environment(self) -> None:
+        said = due_environment(self._spec.environment, self._recorder.state.environment)
+        if said is not None:
+            # The stream tells what programs have to know of it.
+            self._recorder.record(said)
 
     def _tell_mode(self) -> None:
         said = due(self._recorder.state)

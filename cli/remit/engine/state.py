@@ -57,6 +57,7 @@ from remit.base.records import (
     Unanswered,
     UserSaid,
 )
+from remit.base.spec import Environment
 from remit.engine.budget import Ledger
 from remit.engine.loops import HISTORY, Round, call_mark, circle
 
@@ -130,6 +131,8 @@ class State:
     """Tools that were left out of requests at first, in the order in which they came in."""
     instructions: str = ""
     """What the files say about how to work, as the model was told."""
+    environment: Environment | None = None
+    """What the model knows of it."""
     goal: GoalJudged | None = None
     """The last verdict on the goal of this prompt."""
     wanted: frozenset[str] = frozenset()
@@ -211,6 +214,7 @@ class State:
         self.began = Before(record.turn)
         self.prompts, self.stamps = list(record.prompts), dict(record.stamps)
         self.outputs = dict(record.outputs)
+        self.instructions, self.environment = record.instructions, record.environment
         self.todos = TodosSet(record.todos) if record.todos else None
 
     @apply.register(RunResumed)
@@ -234,6 +238,7 @@ class State:
         if record.synthetic:
             self.nags[record.reason] += 1
             self.instructions = record.text if record.reason == INSTRUCTIONS else self.instructions
+            self.environment = record.environment or self.environment
             self.told_mode = self.mode if record.reason == MODE else self.told_mode
         else:
             self.user_turns += 1

@@ -15,6 +15,7 @@ from remit.base.text import clip
 from remit.engine.answer import Answer
 from remit.engine.prompt import COMPACT_PROMPT, OPENING_MARK
 from remit.engine.recorder import Recorder
+from remit.engine.surroundings import environment_text
 from remit.engine.turn import Asker
 
 RESERVE = 0.2
@@ -227,6 +228,7 @@ class Window:
         prompt, _ = clip("\n\n".join(state.prompts), quarter)
         told, _ = clip(summary, quarter)
         texts = [TextBlock(state.instructions)] if state.instructions else []
+        texts += [TextBlock(environment_text(state.environment))] if state.environment else []
         return Message("user", (*state.pictures, *texts, TextBlock(prompt), TextBlock(f"{OPENING_MARK}\n\n{told}")))
 
 

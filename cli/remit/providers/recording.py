@@ -25,7 +25,7 @@ from remit.base.messages import BlockPart, Delta, Part, Request, UsagePart
 from remit.base.records import ArtifactWritten
 from remit.base.redact import REDACTED
 from remit.base.resources import Resource
-from remit.base.spec import Price
+from remit.base.spec import Environment, Price
 from remit.config.load import read_bytes
 
 T = TypeVar("T")
@@ -168,6 +168,14 @@ class RecordedRun(msgspec.Struct, frozen=True):
     def holds_agents(self) -> bool:
         """Whether what agents did would be in it."""
         return self.header.remit_recording >= WITH_AGENTS
+
+    @property
+    def environment(self) -> Environment | None:
+        """What the model was told of where and when it worked; None where that is not known."""
+        try:
+            return msgspec.convert((self.header.spec or {}).get("environment"), Environment | None)
+        except msgspec.ValidationError:
+            return None
 
     def agent(self, task_id: str) -> RecordedRun:
         """What the agent did, if anything."""

@@ -100,6 +100,8 @@ class ReplayProvider:
     def __init__(self, path: str, redact: Redactor | None = None) -> None:
         run = read_recording(path)
         self.model = run.header.model
+        self.environment = run.environment
+        """What the recorded model was told of it."""
         self._path = path
         tapes = [Tape(each, redact or Redactor(), self._over, self._differs) for each in (run, *run.agents.values())]
         self._tape, self._agents = tapes[0], tapes[1:]

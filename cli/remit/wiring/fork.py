@@ -87,4 +87,6 @@ def _copied(entry: RunEntry, records: Sequence[Record], spec: RunSpec, directory
         outputs=dict(state.outputs),
         retained=OutputStore(directory).copy_from(entry.path, records),
         todos=state.todos.todos if state.todos else (),
+        instructions=state.instructions,
+        environment=state.environment,
     )

@@ -12,11 +12,14 @@ import msgspec
 
 from remit.base.calls import RuleRef
 from remit.base.errors import PreflightFault
+from remit.base.ports import Recorded
 from remit.base.resources import Effect
-from remit.base.spec import Loading, RunSpec
+from remit.base.spec import Environment, Loading, RunSpec
+from remit.config.environment import read_environment
 from remit.config.instructions import read_instructions
 from remit.config.resolve import RunFlags, build_spec
 from remit.config.settings import Settings
+from remit.engine.models import Model
 from remit.engine.shelf import WHEN_KEPT
 from remit.policy.answers import Answers, load_answers
 from remit.policy.decide import RuleSet
@@ -32,6 +35,8 @@ OUTPUT_TOOL = "tool_output"
 PLAN_TOOL = "plan"
 NEEDS_PLAN = "it requires a session plan"
 CONTROL_TOOL = "task_control"
+DOCUMENTS = "remit.tools.documents."
+"""Before the names of the modules of tools for documents."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -283,7 +288,7 @@ def _wanted(spec: RunSpec, has_plan: bool) -> list[str]:
     """Ticked tools, and `documents` tools of the harness by need."""
     names = list(spec.ticks)
     places = registry.places()
-    if any(places.get(name, "").startswith("remit.tools.documents.") for name in names):
+    if any(places.get(name, "").startswith(DOCUMENTS) for name in names):
         names.append("update_plan")
     if spec.memory_enabled and spec.memory_proposals:
         names.append("propose_memory")
@@ -301,12 +306,26 @@ def with_memory(spec: RunSpec, settings: Settings) -> RunSpec:
     return msgspec.structs.replace(spec, memory=tuple(ours))
 
 
-def with_instructions(spec: RunSpec, settings: Settings) -> RunSpec:
-    """The spec with what files say about how to work, where it has more than the tools for documents."""
+def works_on_code(spec: RunSpec) -> bool:
+    """Whether the run has more than the tools for documents, and those of a client."""
     places = registry.places()
-    if all(places.get(name, "").startswith("remit.tools.documents.") for name in spec.ticks):
+    return any(not places.get(name, DOCUMENTS).startswith(DOCUMENTS) for name in spec.ticks)
+
+
+def with_instructions(spec: RunSpec, settings: Settings) -> RunSpec:
+    """The spec with what files say about how to work, where it works on code."""
+    if not works_on_code(spec):
         return spec
     return msgspec.structs.replace(spec, instructions=read_instructions(spec.workspace, settings.config_dir))
+
+
+def environment_of(spec: RunSpec, models: Sequence[Model], now: float) -> Environment | None:
+    """What the model of a run that begins at `now` is told of where and when it works. One that answers from a
+    recording hears what the recorded one did."""
+    played = next((model.provider for model in models if isinstance(model.provider, Recorded)), None)
+    if played is not None:
+        return played.environment
+    return read_environment(spec.workspace, spec.beside, now) if works_on_code(spec) else None
 
 
 def current_directory() -> str:

@@ -27,7 +27,7 @@ from remit.base.records import (
 )
 from remit.base.redact import KeyGuard
 from remit.base.resources import Resource
-from remit.base.spec import RunSpec
+from remit.base.spec import Environment, RunSpec
 from remit.config.settings import Settings
 from remit.engine.client_questions import FirstOf
 from remit.engine.dispatch import Dispatch
@@ -64,6 +64,7 @@ from remit.wiring.offer import (
     OUTPUT_TOOL,
     Offer,
     eligible_tools,
+    environment_of,
     has_background,
     known_effects,
     load_approvals,
@@ -171,6 +172,7 @@ def begin(
         started=started,
         pid=os.getpid(),
     )
+    spec = msgspec.structs.replace(spec, environment=parts.environment)
     plain = msgspec.to_builtins(spec)
     first = RunStarted(directory.run_id, session_id, __version__, started, _digest(plain), plain)
     ready = _ready(spec, settings, directory, parts, listeners, ports, session_id, [], first, then)
@@ -208,8 +210,10 @@ def resume(
             hint="say what is to be done next, as in `remit resume RUN PROMPT`, or start a new one with `remit run`",
         )
     parts = _preflight(spec, settings, ports, None, directory.path, mode or _mode(records), planned(records))
+    spec = msgspec.structs.replace(spec, environment=parts.environment)
     plain = msgspec.to_builtins(spec)
-    changed = plain if spec != old else None
+    # A day later it is the same spec: what checks found is still so.
+    changed = plain if msgspec.structs.replace(spec, environment=old.environment) != old else None
     directory.update(status="running", verdict="", exit_code=None, ended=None, pid=os.getpid(), model=spec.model)
     session_id = directory.status.session_id or ports.new_uuid()
     first = RunResumed(ports.clock.now(), changed, _digest(plain))
@@ -305,6 +309,8 @@ class Parts(msgspec.Struct, frozen=True):
     agents_models: Mapping[str, Model] = {}
     evaluators: list[Model] = []
     """Those that judge the goal of the run; none: the first of its own, as where its answers are recorded or played."""
+    environment: Environment | None = None
+    """What the model is told of it."""
 
     @property
     def provider(self) -> Provider:
@@ -347,6 +353,7 @@ def _preflight(
     evaluators = [] if record is not None else open_evaluators(spec, models, settings.config_dir, ports.environ, guard)
     agents = AGENTS in offer.tools
     agents_models = open_agents(spec, models, settings.config_dir, ports.environ, guard) if agents else {}
+    environment = environment_of(spec, models, ports.clock.now())
     course = Course()
     if record is not None:
         from remit.wiring.recorded import recorded
@@ -373,6 +380,7 @@ def _preflight(
         eligible=eligible,
         agents_models=agents_models,
         evaluators=evaluators,
+        environment=environment,
     )
 
 

@@ -72,6 +72,7 @@ def replay(
         leavings=Leavings(settings.state_dir),
         eligible=eligible,
         agents_models=_agents_models(run, spec, playback.tape),
+        environment=spec.environment,
     )
     return begin(spec, settings, out, parts, listeners, ports, model=f"{NAME}/{path}")
 

@@ -11,19 +11,23 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.prompt import instructions_text, system_prompt
 from remit.engine.state import State
+from remit.engine.surroundings import environment_text
 from remit.tools import registry
 from remit.tools.contract import Tool
 from remit.wiring.confine import SHELL, granted_hosts
-from remit.wiring.offer import Offer, load_approvals, load_rules, offer_tools
+from remit.wiring.offer import Offer, environment_of, load_approvals, load_rules, offer_tools
+from remit.wiring.ports import SystemClock
 from remit.wiring.shelving import shelved
 
 
 class FirstRequest(msgspec.Struct, frozen=True):
-    """system: the system prompt. instructions: the message before the prompt with what files say, "" where there is
-    none. tools: name, description and schema of each, in their order."""
+    """system: the system prompt. instructions, environment: the messages before the prompt with what files say and with
+    where and when the run works, "" where there is none. tools: name, description and schema of each, in their
+    order."""
 
     system: str
     instructions: str
+    environment: str
     tools: list[dict[str, Any]]
 
 
@@ -36,7 +40,9 @@ def first_request(spec: RunSpec, settings: Settings, environ: Mapping[str, str])
     hosts = granted_hosts(spec, policy, offer).get(SHELL, ())
     said = instructions_text(spec.instructions) if spec.instructions else ""
     told = [msgspec.to_builtins(each) for each in shelf.specs]
-    return FirstRequest(system_prompt(spec, offer.tools, hosts), said, told)
+    here = environment_of(spec, (), SystemClock().now())
+    where = environment_text(here) if here is not None else ""
+    return FirstRequest(system_prompt(spec, offer.tools, hosts), said, where, told)
 
 
 def list_tools(spec: RunSpec, settings: Settings, environ: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -236,6 +236,17 @@ def profiles_page() -> Page:
                 "AGENTS.md of the settings: advice, which adds no tool and no permission. `--no-instructions` leaves "
                 "it out.",
             ),
+            _paras(
+                "WHERE A RUN WORKS",
+                "Such a run is also told its working directory, the platform, the local date, and the branch of Git, "
+                "or the commit where none is checked out: before the first prompt and not in the system prompt, which "
+                "is the same on any day. The branch is read from HEAD, without running git, and from elsewhere only "
+                "for a work tree that is known there. Paths and names longer than 200 characters are cut, and what "
+                "does not show is escaped.",
+                "Agents are told it too, and it stays when older turns are summed up. A session that goes on on "
+                "another day, branch or directory is told what is different; a run that plays a recording hears what "
+                "was recorded. The journal holds what was told, the events do not repeat it.",
+            ),
             Section("SEE ALSO", (Para("remit-run(1), remit-prompt(1), remit-agents(7), remit-tools(7)"),)),
         ),
     )

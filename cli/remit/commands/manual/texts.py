@@ -223,6 +223,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
         see=("remit-tools(7)", "remit-policy(5)"),
     ),
     "prompt": CommandText(
+        description=("The three parts are described in remit-profiles(7).",),
         examples=(
             Example("What a task tells:", "remit prompt -t task.yaml"),
             Example("The same with the tools of the first request:", "remit prompt -t task.yaml --json"),

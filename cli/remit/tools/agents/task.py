@@ -38,7 +38,7 @@ class TaskParams(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     prompt: Annotated[
         str,
         msgspec.Meta(
-            description="What to do, with all it has to know: it sees nothing of this conversation. May be left out "
+            description="What to do, with all it has to know: it sees nothing of this conversation. Optional "
             "with task_id."
         ),
     ] = ""

@@ -32,8 +32,7 @@ class TodoWriteParams(msgspec.Struct, forbid_unknown_fields=True):
 class TodoWrite(Tool):
     """Keep a todo list for work of several steps. Each call gives the whole list, up to 100 items.
 
-    Set an item in_progress before you begin it and completed as soon as it is done; cancelled is for what turned out
-    not to be needed.
+    Set an item in_progress before you begin it, completed as soon as it is done, cancelled if it is not needed.
     """
 
     name = "todo_write"

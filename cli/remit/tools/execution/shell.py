@@ -52,7 +52,7 @@ class ShellParams(msgspec.Struct, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, description="A line or script, up to 64 KiB.")]
     timeoutSec: Annotated[
         Annotated[int, msgspec.Meta(ge=1, le=MAX_SECONDS)] | msgspec.UnsetType,
-        msgspec.Meta(description="Seconds until it is ended, 120 unless given."),
+        msgspec.Meta(description="Seconds until it is ended; default 120."),
     ] = msgspec.UNSET
     workdir: Annotated[
         str,
@@ -67,9 +67,9 @@ class ShellParams(msgspec.Struct, forbid_unknown_fields=True):
 class Shell(Tool):
     """Run a command in bash, without input, in the workspace or in `workdir`: do not start with `cd`.
 
-    Nothing it started runs on after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR can be written.
-    There is no network but for hosts that this run grants, through $HTTP_PROXY. stdout and stderr are shown up to
-    24 KiB of their start and end; tool_output has up to 1 MiB of each.
+    Nothing it started runs on after it. Only the workspace, $REMIT_OUT (the artifacts) and $TMPDIR are writable. No
+    network but to hosts that this run grants, through $HTTP_PROXY. stdout and stderr show up to 24 KiB of their start
+    and end; tool_output has up to 1 MiB of each.
     """
 
     name = "shell"

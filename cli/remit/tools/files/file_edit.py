@@ -24,7 +24,7 @@ class FileEditParams(msgspec.Struct, forbid_unknown_fields=True):
     filePath: Annotated[str, msgspec.Meta(description="Path in the workspace.")]
     oldString: Annotated[str, msgspec.Meta(description="Exact text, without line numbers.")]
     newString: Annotated[str, msgspec.Meta(description="What takes its place; empty removes.")]
-    replaceAll: Annotated[bool | None, msgspec.Meta(description="Every match, not just one.")] = None
+    replaceAll: Annotated[bool | None, msgspec.Meta(description="All matches.")] = None
 
 
 class FileEdit(Tool):

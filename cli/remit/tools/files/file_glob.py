@@ -31,11 +31,11 @@ class FileGlobParams(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FileGlob(Tool):
-    """Find files by name: up to 100 paths, sorted, relative to the searched directory.
+    """Find files by name: up to 100 paths, sorted, relative to `path`.
 
-    `*` and `?` stay within one part of a path, `**` spans directories, `{a,b}` is a choice. A pattern without a slash
-    is held against file names in any directory. Ignored files and dependencies are left out, which notes tell, unless
-    `path` names them; hidden files are not.
+    `*` and `?` stay within one part of a path, `**` spans directories, `{a,b}` is a choice. Without a slash, names in
+    any directory fit. Ignored files and dependencies are left out, as notes tell, unless `path` names them; hidden
+    files are not.
     """
 
     name = "file_glob"

@@ -37,12 +37,12 @@ class FileGrepParams(msgspec.Struct, forbid_unknown_fields=True):
         ),
     ]
     path: Annotated[str, msgspec.Meta(description="File or directory to search.")] = "."
-    include: Annotated[str | None, msgspec.Meta(description="Glob of the files to search.")] = None
-    glob: Annotated[str | None, msgspec.Meta(description="The same as include.")] = None
-    after: Annotated[_Context | None, msgspec.Meta(description="Lines after each match.")] = msgspec.field(
+    include: Annotated[str | None, msgspec.Meta(description="Glob of files.")] = None
+    glob: Annotated[str | None, msgspec.Meta(description="As include.")] = None
+    after: Annotated[_Context | None, msgspec.Meta(description="Lines after a match.")] = msgspec.field(
         default=None, name="-A"
     )
-    before: Annotated[_Context | None, msgspec.Meta(description="Lines before each match.")] = msgspec.field(
+    before: Annotated[_Context | None, msgspec.Meta(description="Lines before a match.")] = msgspec.field(
         default=None, name="-B"
     )
     around: Annotated[_Context | None, msgspec.Meta(description="Both.")] = msgspec.field(default=None, name="-C")
@@ -65,8 +65,8 @@ class FileGrep(Tool):
     """Find lines that match a regular expression, in text files up to 5 MiB: up to 100 as `path:line: text`, context as
     `path-line- text`, sorted by path, cut at 2,000 characters.
 
-    Linear-time syntax without look-around and backreferences, (?i) for any case. Ignored files and dependencies are
-    left out, which notes tell, unless `path` names them; hidden files are not.
+    Linear-time syntax: no look-around, no backreferences; (?i) for any case. Ignored files and dependencies are left
+    out, as notes tell, unless `path` names them; hidden files are not.
     """
 
     name = "file_grep"

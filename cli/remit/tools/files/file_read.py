@@ -33,7 +33,7 @@ _LOOKAHEAD = 64
 
 
 class FileReadParams(msgspec.Struct, forbid_unknown_fields=True):
-    filePath: Annotated[str, msgspec.Meta(description="File or directory; '.' is the whole workspace.")]
+    filePath: Annotated[str, msgspec.Meta(description="File or directory; '.' is the workspace.")]
     offset: Annotated[
         Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None, msgspec.Meta(description="First line, from 1.")
     ] = None
@@ -46,8 +46,8 @@ class FileReadParams(msgspec.Struct, forbid_unknown_fields=True):
 class FileRead(Tool):
     """Read a text file up to 5 MiB, or list a directory (the first 100 entries).
 
-    Lines come as `<number>: <text>`, at most 2,000 of them and 50 KiB, cut at 2,000 characters each. The numbers are
-    no part of the text.
+    Lines come as `<number>: <text>`, the number no part of the text: at most 2,000 and 50 KiB, cut at 2,000 characters
+    each.
     """
 
     name = "file_read"

@@ -25,9 +25,9 @@ class FileWriteParams(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FileWrite(Tool):
-    """Write a whole text file, up to 5 MiB: make it, with its directories, or replace all of its content.
+    """Write a whole text file, up to 5 MiB: make it, with its directories, or replace it.
 
-    A file that changed since you last read or wrote it is refused: read it again. To change parts of a file, edit it.
+    A file that changed since you last read or wrote it is refused: read it again. To change parts, edit it.
     """
 
     name = "file_write"

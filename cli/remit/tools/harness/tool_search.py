@@ -28,7 +28,7 @@ class ToolSearchParams(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ToolSearch(Tool):
-    """Load further tools: what fits the query best can be called from your next message on. There are:"""
+    """Load further tools: those that fit best can be called from your next message on. There are:"""
 
     name = "tool_search"
     toolset = "harness"
