@@ -5,7 +5,9 @@
 self=$0
 [ -r "$self" ] || self=$(command -v "$self")
 name=rt-@DIGEST@ start=@START@ bytes=@BYTES@
-place=
+place= said= hopeless=
+line_end='
+'
 # The system's own tools; the program gets its PATH back.
 path_set=${PATH+set} path_was=${PATH-}
 PATH=/usr/bin:/bin${PATH:+:$PATH}
@@ -37,6 +39,26 @@ extract() (
   payload | { gzip -dc && : >"$new/.all"; } | { tar -xof - -C "$new" && cat >/dev/null; } && [ -f "$new/.all" ]
 )
 
+# Its own libraries, before it can look for them itself.
+with_libraries() {
+  LD_LIBRARY_PATH=$1/_internal${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export LD_LIBRARY_PATH
+}
+
+# Leaves in `said` why it does not. What fails in another way than by not being run fails everywhere.
+starts() {
+  said=$(with_libraries "$new"; REMIT_STARTED_AS='' "$new/remit" --version 2>&1 >/dev/null </dev/null)
+  case $? in 0) said= && return ;; 126) ;; *) hopeless=y ;; esac
+  said=${said#"$line_end"}
+  said=${said%%"$line_end"*}
+  false
+}
+
+settle() (
+  with_libraries "$new"
+  REMIT_STARTED_AS='' exec "$new/remit" __settle "$new" "$1"
+)
+
 unpack() {
   umask_was=$(umask)
   umask 077
@@ -48,8 +70,7 @@ unpack() {
   mkdir -p "$1" 2>/dev/null && ours "$1" && chmod 700 "$1" 2>/dev/null &&
     new=$(mktemp -d "$1/.new.XXXXXX" 2>/dev/null) &&
     extract 2>/dev/null && [ -f "$new/.$name" ] && state "$new" >"$new/.whole" 2>/dev/null &&
-    REMIT_STARTED_AS='' "$new/remit" --version </dev/null >/dev/null 2>&1 &&
-    REMIT_STARTED_AS='' "$new/remit" __settle "$new" "$1/$name" </dev/null >/dev/null 2>&1
+    starts && settle "$1/$name" </dev/null >/dev/null 2>&1
   [ -z "$new" ] || rm -rf "$new"
   trap - EXIT HUP INT TERM
   umask "$umask_was"
@@ -65,6 +86,7 @@ if [ -n "$cache" ] && { whole "$cache/remit" || { may_be_made "$cache" && unpack
   place=$cache/remit/$name
 else
   for temp in "${TMPDIR-}" /tmp /var/tmp; do
+    [ -z "$hopeless" ] || break
     case $temp in /*) [ -d "$temp" ] || continue ;; *) continue ;; esac
     temp=${temp%/}/remit-$(id -u)
     if whole "$temp" || unpack "$temp"; then
@@ -75,16 +97,31 @@ else
 fi
 if [ -n "$place" ]; then
   if [ -n "$path_set" ]; then PATH=$path_was; else unset PATH; fi
+  with_libraries "$place"
   REMIT_STARTED_AS=$0
   export REMIT_STARTED_AS
   # Python does not start on a directory.
   [ ! -d /dev/stdin ] || exec </dev/null
   exec "$place/remit" "$@"
+fi
+missing=
+for tool in tail gzip tar xargs stat mktemp id mkdir chmod rm cat wc; do
+  command -v $tool >/dev/null 2>&1 || missing="$missing${missing:+, }$tool"
+done
+if [ -n "$missing" ]; then
+  echo "error: remit needs $missing to unpack itself, not found in $PATH" >&2
+  echo "hint: install what is missing" >&2
+elif [ -n "$hopeless" ]; then
+  echo "error: remit is unpacked whole, but does not start on this system${said:+: $said}" >&2
+  echo "hint: this file needs @SYSTEM@; elsewhere install remit with pip" >&2
 elif (unset GZIP; payload | gzip -t) 2>/dev/null; then
-  echo "error: remit cannot unpack itself: no directory that takes @NEEDED@ MB and may be run from, tried ${cache:-no cache directory}, ${TMPDIR:+$TMPDIR, }/tmp and /var/tmp" >&2
+  echo "error: remit cannot unpack itself: no directory that takes @NEEDED@ MB and may be run from, tried ${cache:-no cache directory}, ${TMPDIR:+$TMPDIR, }/tmp and /var/tmp${said:+; the last of them: $said}" >&2
   echo "hint: let XDG_CACHE_HOME or TMPDIR name one" >&2
+elif size=$(($(wc -c <"$self"))) && [ $size = $bytes ]; then
+  echo "error: $self is damaged: its $size bytes are not those that it was made of" >&2
+  echo "hint: download it again, and compare its sha256" >&2
 else
-  echo "error: $self is damaged, or was not downloaded whole: $(($(wc -c <"$self"))) of $bytes bytes" >&2
+  echo "error: $self is damaged, or was not downloaded whole: $size of $bytes bytes" >&2
   echo "hint: download it again, and compare its sha256" >&2
 fi
 exit 9

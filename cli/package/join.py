@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import platform
 import re
 import sys
 import tarfile
@@ -21,13 +22,17 @@ PLAIN = re.compile(r"[A-Za-z0-9_.+/@=,-]+")
 """Names that mean nothing else to `xargs`."""
 
 
+GLIBC = re.compile(rb"\0GLIBC_(2\.\d+)(?=\0)")
+"""How a library tells which one it was linked with."""
+
+
 def join(folder: Path, target: Path) -> None:
     """Make `target` of all that is in a directory, whose program is `remit`. The same content gives the same bytes."""
     files = [(str(path.relative_to(folder)), path) for path in sorted(folder.rglob("*"))]
     digest = _digest(files)
     packed = gzip.compress(_archive(files, digest), 9, mtime=0)
     size = sum(path.stat().st_size for _, path in files if path.is_file())
-    target.write_bytes(_header(digest, size, len(packed)) + packed)
+    target.write_bytes(_header(digest, size, len(packed), _system(files)) + packed)
     target.chmod(0o755)
 
 
@@ -72,10 +77,22 @@ def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, mode: int, content: bytes)
     tar.addfile(info, io.BytesIO(content))
 
 
-def _header(digest: str, size: int, packed: int) -> bytes:
+def _system(files: list[tuple[str, Path]]) -> str:
+    """What it can run on: the system it was made on, and no older C library than any of its files asks for."""
+    machine = f"{platform.system()} on {platform.machine()}"
+    asked = [
+        tuple(map(int, version.split(b".")))
+        for _, path in files
+        if path.is_file() and not path.is_symlink()
+        for version in GLIBC.findall(path.read_bytes())
+    ]
+    return f"{machine} with glibc {'.'.join(map(str, max(asked)))} or newer" if asked else machine
+
+
+def _header(digest: str, size: int, packed: int, system: str) -> bytes:
     """The script, which knows where it ends."""
     text = (HERE / "header.sh").read_text().replace("@STAT@", STAT).replace("@DIGEST@", digest)
-    text = text.replace("@NEEDED@", str(size // 1_000_000 + 1))
+    text = text.replace("@NEEDED@", str(size // 1_000_000 + 1)).replace("@SYSTEM@", system)
     # Figures of fixed width, so that they do not move what they tell.
     length = len(text.replace("@START@", "0" * 9).replace("@BYTES@", "0" * 9).encode())
     header = text.replace("@START@", f"{length + 1:<9}").replace("@BYTES@", f"{length + packed:<9}").encode()

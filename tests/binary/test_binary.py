@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -216,6 +217,28 @@ def test_it_runs_for_a_user_without_rights(program: Path, tmp_path: Path) -> Non
         assert ran.returncode == 0, ran.stderr
     finally:
         shutil.rmtree(place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount file systems")
+def test_it_needs_no_libraries_of_the_system_but_the_c_library(program: Path, cache: Cache, tmp_path: Path) -> None:
+    known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    names = (
+        "libz.so.1",
+        "libbz2.so.1.0",
+        "liblzma.so.5",
+        "libffi.so.",
+        "libcrypto.so.",
+        "libssl.so.",
+        "libstdc++.so.6",
+    )
+    hidden = [path for path in re.findall(r"=> (/\S+)", known) if path.rpartition("/")[2].startswith(names)]
+    assert any("libz.so.1" in path for path in hidden)
+    (empty := tmp_path / "empty").write_text("")
+    script = "".join(f"mount --bind {empty} $(realpath {path})\n" for path in hidden) + 'exec "$0" --version'
+    for _ in range(2):
+        ran = cache.run(Path("/usr/bin/unshare"), "--mount", "sh", "-c", script, str(program))
+        assert says_version(ran), ran
+    assert len(cache.unpacked) == 1
 
 
 def test_its_examples_run_from_where_it_unpacks_itself(program: Path, cache: Cache, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ SHELLS = {
     "mksh": ["mksh"],
     "busybox": ["busybox", "sh"],
 }
+NEEDED = {"cat", "chmod", "gzip", "id", "mkdir", "mktemp", "rm", "stat", "tail", "tar", "wc", "xargs"}
 HARD = ["two  words", "a\nb", "*", "'\"$HOME`", "", "-n", "\\t"]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change owners and mount file systems")
 
@@ -40,7 +41,8 @@ PROGRAM = """#!/bin/sh
 case $1 in
 __settle) shift; exec {python} -I -c 'import sys; sys.path.insert(0, {source}); \
 from remit.commands.settle import main; main(*sys.argv[1:])' "$@" ;;
---version) [ -z "$TEST_WAIT" ] || cat "$TEST_WAIT" >/dev/null; exit 0 ;;
+--version) [ -z "$TEST_WAIT" ] || cat "$TEST_WAIT" >/dev/null; [ -z "$TEST_FAILS" ] || {{ echo "out"; echo "$TEST_FAILS
+more" >&2; exit 127; }}; exit 0 ;;
 esac
 printf '%s\\0' "$0" "$REMIT_STARTED_AS" "${{PATH-unset}}" "$(umask)" "$(/bin/pwd 2>/dev/null)" "$(cat)" "$@"
 exit 7
@@ -143,7 +145,7 @@ def tools() -> Iterator[Path]:
 @pytest.mark.parametrize("kind", ["busybox", "bsdtar"])
 def test_tools_of_other_systems(kind: str, tools: Path, made: Path, place: Place) -> None:
     other = needs(kind)
-    for name in ("cat", "chmod", "gzip", "id", "mkdir", "mktemp", "rm", "stat", "tail", "tar", "wc", "xargs"):
+    for name in NEEDED:
         target = other if kind == "busybox" or name == "tar" else needs(name)
         (tools / name).symlink_to(target)
     changed = place.path / "remit"
@@ -326,8 +328,11 @@ def test_a_bad_download_is_told(harm: str, made: Path, place: Place) -> None:
     bad.chmod(0o755)
     ran = place.start(bad, "x")
     assert (ran.returncode, ran.stdout) == (9, b"")
+    size = made.stat().st_size
+    cut = f", or was not downloaded whole: {len(content)} of {size} bytes"
+    changed = f": its {size} bytes are not those that it was made of"
     assert ran.stderr.decode() == (
-        f"error: {bad} is damaged, or was not downloaded whole: {len(content)} of {made.stat().st_size} bytes\n"
+        f"error: {bad} is damaged{changed if harm == 'one bit' else cut}\n"
         "hint: download it again, and compare its sha256\n"
     )
     assert not place.unpacked()
@@ -395,7 +400,52 @@ def test_where_no_directory_will_do(made: Path, place: Place) -> None:
     assert ran.stderr.decode().startswith(
         "error: remit cannot unpack itself: no directory that takes 1 MB and may be run from"
     )
-    assert "XDG_CACHE_HOME" in ran.stderr.decode()
+    assert "XDG_CACHE_HOME" in ran.stderr.decode() and "Permission denied" in ran.stderr.decode()
+
+
+def test_a_program_that_does_not_start_says_why(made: Path, place: Place) -> None:
+    why = "remit: error while loading shared libraries: libz.so.1: cannot open shared object file"
+    ran = place.start(made, "x", environ={"TEST_FAILS": why})
+    told, hint = ran.stderr.decode().splitlines()
+    assert (ran.returncode, ran.stdout) == (9, b"")
+    assert told == f"error: remit is unpacked whole, but does not start on this system: {why}"
+    assert (
+        hint == f"hint: this file needs {os.uname().sysname} on {os.uname().machine}; elsewhere install remit with pip"
+    )
+    assert not place.unpacked() and not list(place.temp.iterdir())
+
+
+@pytest.mark.parametrize("missing", [["gzip"], ["tar"], ["stat"], ["xargs", "mktemp"]])
+def test_tools_that_are_missing_are_named(missing: list[str], tools: Path, made: Path, place: Place) -> None:
+    for name in NEEDED - {*missing}:
+        (tools / name).symlink_to(needs(name))
+    changed = place.path / "remit"
+    changed.write_bytes(made.read_bytes().replace(b"/usr/bin:/bin", str(tools).encode(), 1))
+    ran = place.start("/bin/sh", changed, "x", environ={"PATH": "/nowhere"})
+    assert ran.returncode == 9
+    # In the order in which they are needed.
+    told = ran.stderr.decode().splitlines()[-2]
+    assert told == f"error: remit needs {', '.join(missing)} to unpack itself, not found in {tools}:/nowhere"
+
+
+def test_what_it_needs_is_read_from_its_libraries(tmp_path: Path) -> None:
+    """The newest C library that any file asks for, by number and not by letter."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "remit").write_bytes(b"\x7fELF\0GLIBC_2.2.5\0GLIBC_2.9\0GLIBC_2.17\0")
+    (folder / "other").write_bytes(b"\x7fELF\0GLIBC_2.4\0 GLIBC_2.99 is a word\0")
+    code = "import sys; from pathlib import Path; from join import join; join(*map(Path, sys.argv[1:]))"
+    subprocess.run([sys.executable, "-c", code, folder, tmp_path / "made"], cwd=PACKAGE, check=True)
+    assert b" with glibc 2.17 or newer;" in (tmp_path / "made").read_bytes()
+
+
+def test_its_own_libraries_come_first_from_the_start(made: Path, place: Place) -> None:
+    Told(place.start(made))
+    (unpacked,) = place.unpacked()
+    for given, seen in ((None, ""), ("/one:/two", ":/one:/two")):
+        # What the unpacked program is handed is what the loader of the system looks at.
+        ran = place.start("sh", "-x", made, environ={"LD_LIBRARY_PATH": given})
+        assert f"LD_LIBRARY_PATH={unpacked}/_internal{seen}\n" in ran.stderr.decode().replace("'", "")
 
 
 @as_root
