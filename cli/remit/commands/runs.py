@@ -125,7 +125,7 @@ def there(state_dir: str, number: int) -> tuple[list[RunEntry], int]:
     for entry in each_run(state_dir):
         if len(found) == number:
             break
-        if entry.status is None:
+        if entry.state == "gone":
             gone += 1
         else:
             found.append(entry)

@@ -32,6 +32,8 @@ def _known() -> frozenset[str]:
     return frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
 
 
+JOURNAL_FILE = "journal.jsonl"
+
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -104,6 +106,15 @@ def read_journal(path: str) -> tuple[list[Record], bool]:
     """
     records, _, torn = _scan(path)
     return records, torn
+
+
+def first_record(path: str) -> Record | None:
+    """The record that a journal begins with; None where it has none that is whole."""
+    try:
+        with open(path, "rb") as lines:
+            return _decode(path, 1, lines.readline())
+    except (OSError, UsageFault):
+        return None
 
 
 def repair_journal(path: str) -> int:

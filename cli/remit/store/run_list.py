@@ -9,11 +9,11 @@ from contextlib import suppress
 
 import msgspec
 
-from remit.base.errors import UsageFault
+from remit.base.errors import EnvironmentFault, UsageFault
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 from remit.store.run_lock import in_use
-from remit.store.run_status import RunStatus, is_run_id, read_status
+from remit.store.run_status import STATUS_FILE, RunStatus, has_status, is_run_id, read_status
 from remit.store.rundir import EARLIER
 
 _SESSION_ID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -21,7 +21,7 @@ _SESSION_ID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 class RunEntry(msgspec.Struct, frozen=True):
     """A run as `remit runs` knows it. state: `running`, `interrupted` (its process died), the verdict,
-    or `gone` (its directory is no longer there)."""
+    `gone` (its directory is no longer there), or `damaged` (what is there says nothing of it)."""
 
     run_id: str
     path: str
@@ -30,12 +30,12 @@ class RunEntry(msgspec.Struct, frozen=True):
 
 
 def list_runs(state_dir: str, limit: int | None = None) -> list[RunEntry]:
-    """The runs registered under the state directory, newest first."""
+    """The runs registered under the state directory, newest first. Raises EnvironmentFault where it cannot be read."""
     return list(itertools.islice(each_run(state_dir), limit))
 
 
 def each_run(state_dir: str) -> Iterator[RunEntry]:
-    """The same one after another: no more of them are read than are asked for."""
+    """The same one after another: no more of them are read than are asked for. Raises EnvironmentFault."""
     runs = os.path.join(os.path.abspath(state_dir), "runs")
     return _newest_first(runs, _registered(runs))
 
@@ -43,18 +43,21 @@ def each_run(state_dir: str) -> Iterator[RunEntry]:
 def find_run(state_dir: str, ref: str) -> RunEntry:
     """The run that `ref` names: an id or the start of one, `last`, a session id, or a run directory.
 
-    Raises UsageFault: unknown (with near ones), ambiguous (with all of them), or gone.
+    Raises UsageFault: unknown (with near ones), ambiguous (with all of them), gone or damaged; EnvironmentFault where
+    the list cannot be read.
     """
     runs = os.path.join(os.path.abspath(state_dir), "runs")
+    # An unset variable is no path: it would be the current directory.
+    named = bool(ref) and ref != "last"
+    if named and not is_run_id(ref) and (entry := _lying_at(ref)) is not None:
+        return entry
     ids = _registered(runs)
     if not ref:
-        # An unset variable: taken for a path it would be the current directory.
         raise _unknown(ref, ids)
     if ref == "last":
         return _newest(runs, ids)
-    if ref not in ids and (status := read_status(ref)) is not None:
-        path = os.path.abspath(ref)
-        return RunEntry(status.run_id, path, _state(path, status), status)
+    if ref not in ids and (entry := _lying_at(ref)) is not None:
+        return entry
     matches = [ref] if ref in ids else [run_id for run_id in ids if ref and run_id.startswith(ref)]
     if len(matches) == 1:
         return _there(_entry(runs, matches[0]))
@@ -64,6 +67,15 @@ def find_run(state_dir: str, ref: str) -> RunEntry:
     if _SESSION_ID.fullmatch(ref) and (entry := find_session(state_dir, ref)) is not None:
         return entry
     raise _unknown(ref, ids)
+
+
+def _lying_at(place: str) -> RunEntry | None:
+    """The run of a directory, on the list or not."""
+    status = read_status(place)
+    if status is None:
+        return None
+    path = os.path.abspath(place)
+    return RunEntry(status.run_id, path, _state(path, status), status)
 
 
 def find_session(state_dir: str, session_id: str) -> RunEntry | None:
@@ -102,8 +114,15 @@ def _began(entry: RunEntry) -> float:
 def _registered(runs: str) -> list[str]:
     try:
         names = os.listdir(runs)
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError as problem:
+        raise EnvironmentFault(
+            f"cannot read the list of runs: {problem.strerror}",
+            where=runs,
+            hint="check owner and mode of this directory and of those above it, or let REMIT_STATE_DIR name another",
+            kind="not_readable",
+        ) from problem
     return sorted({name.removesuffix(".json") for name in names if is_run_id(name.removesuffix(".json"))}, reverse=True)
 
 
@@ -116,6 +135,9 @@ def _entry(runs: str, run_id: str) -> RunEntry:
         status = read_status(place)
         if status is not None and status.run_id == run_id:
             return RunEntry(run_id, place, _state(place, status), status)
+    for place in places:
+        if has_status(place) and read_status(place) is None:
+            return RunEntry(run_id, place, "damaged")
     return RunEntry(run_id, places[1] if len(places) > 1 else places[0], "gone")
 
 
@@ -126,6 +148,13 @@ def _state(path: str, status: RunStatus) -> str:
 
 
 def _there(entry: RunEntry) -> RunEntry:
+    if entry.state == "damaged":
+        raise UsageFault(
+            f"{STATUS_FILE} of run {entry.run_id} cannot be read, and the journal beside it does not say what it is of",
+            where=entry.path,
+            hint="check owner and mode of that directory, or restore it from a copy",
+            kind="run_damaged",
+        )
     if entry.status is None:
         raise UsageFault(
             f"the directory of run {entry.run_id} is gone", where=entry.path, hint="remit runs list shows the others"

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
+from remit.base.errors import RemitError
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.ports import Clock
+from remit.base.records import PromptEnded, RunStarted
+from remit.base.spec import PLAYED
 
 STATUS_FILE = "run.json"
 
@@ -52,10 +56,65 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_status(path: str) -> RunStatus | None:
-    """The `run.json` of a directory; None when there is none that is ours."""
+    """How the run of a directory stands; None when there is none of ours. Where `run.json` is damaged, what the
+    journal says, which is the truth about the run: it stands as if its process had died."""
     try:
         with open(os.path.join(path, STATUS_FILE), "rb") as file:
             status = msgspec.json.decode(file.read(1 << 20), type=RunStatus)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return status if is_run_id(status.run_id) else None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return _told_by_journal(path)
+    return status if is_run_id(status.run_id) else _told_by_journal(path)
+
+
+def has_status(path: str) -> bool:
+    """Whether there is a `run.json` in a directory, readable or not, as far as one may look."""
+    try:
+        os.lstat(os.path.join(path, STATUS_FILE))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def outcome(ended: PromptEnded) -> dict[str, Any]:
+    """What the end of a prompt changes in the status, but for time and number."""
+    result = ended.result
+    return {
+        "status": ended.verdict,
+        "verdict": ended.verdict,
+        "exit_code": ended.exit_code,
+        "resumable": ended.resumable,
+        "usd": result.get("total_cost_usd"),
+        "error": "; ".join(result.get("errors") or []),
+        "counts": {**result.get("counts", {}), "turns": result.get("num_turns", 0)},
+    }
+
+
+def _told_by_journal(path: str) -> RunStatus | None:
+    from remit.store.journal import JOURNAL_FILE, first_record, read_journal
+
+    journal = os.path.join(path, JOURNAL_FILE)
+    first = first_record(journal)
+    if not isinstance(first, RunStarted) or not is_run_id(first.run_id):
+        return None
+    played = bool(first.spec.get("command", {}).get(PLAYED))
+    status = RunStatus(
+        run_id=first.run_id,
+        session_id=first.session_id,
+        started=first.started,
+        resumable=not played,
+        name=str(first.spec.get("name", "")),
+        task=str(first.spec.get("task", "")),
+        model=str(first.spec.get("model", "")),
+        workspace="" if played else str(first.spec.get("workspace", "")),
+    )
+    try:
+        records, _ = read_journal(journal)
+    except RemitError:
+        return status
+    prompts = sum(isinstance(each, PromptEnded) for each in records)
+    last = outcome(records[-1]) if isinstance(records[-1], PromptEnded) else {}
+    return msgspec.structs.replace(status, prompts=prompts, **last)

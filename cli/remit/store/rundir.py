@@ -17,11 +17,10 @@ import msgspec
 from remit.base.errors import RemitError, UsageFault
 from remit.base.text import shorten
 from remit.store.durable import DIRECTORY, environment_fault, replace_file, sync_directory, telling
-from remit.store.journal import repair_journal
+from remit.store.journal import JOURNAL_FILE, repair_journal
 from remit.store.run_lock import LOCK_FILE, foreign, take_lock
 from remit.store.run_status import STATUS_FILE, RunStatus, read_status
 
-JOURNAL_FILE = "journal.jsonl"
 EARLIER = "earlier"
 # What a run puts into its directory, `run.json` aside.
 PARTS = (

@@ -13,11 +13,10 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.state import State
 from remit.policy.modes import DEFAULT, mode_named
-from remit.store.journal import read_journal
+from remit.store.journal import JOURNAL_FILE, read_journal
 from remit.store.outputs import OutputStore
 from remit.store.plans import PlanDocument
 from remit.store.run_list import RunEntry
-from remit.store.rundir import JOURNAL_FILE
 from remit.wiring.grants import written_plan
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import FRESH, Fresh, ReadyRun, hold_live, journaled_spec, planned, start

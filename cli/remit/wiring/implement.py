@@ -14,10 +14,10 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.client import Control, ControlFault, Reply
 from remit.policy.modes import DEFAULT, PLAN, mode_named
-from remit.store.journal import FileJournal, read_journal
+from remit.store.journal import JOURNAL_FILE, FileJournal, read_journal
 from remit.store.plans import PlanDocument
 from remit.store.run_list import RunEntry
-from remit.store.rundir import JOURNAL_FILE, RunDir
+from remit.store.rundir import RunDir
 from remit.wiring.grants import written_plan
 from remit.wiring.ports import Listeners, Ports
 from remit.wiring.ready import FRESH, Fresh, ReadyRun, hold_live, journaled_spec, planned, resume, start

@@ -11,9 +11,8 @@ import msgspec
 
 from remit.base.errors import RemitError
 from remit.base.records import REPORT, Answered, CallSettled, Record, SessionForked, UserSaid
-from remit.store.journal import read_journal
+from remit.store.journal import JOURNAL_FILE, read_journal
 from remit.store.run_list import RunEntry, each_run
-from remit.store.rundir import JOURNAL_FILE
 
 _ANSWER = re.compile(r"msg_(\d+)")
 NO_MESSAGE = "no_session"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remit.base.records import REPORT, PromptEnded, Record, RunStarted, UserSaid
 from remit.base.spec import PLAYED
+from remit.store.run_status import outcome
 from remit.store.rundir import RunDir
 from remit.wiring.ports import SystemClock
 
@@ -24,18 +25,8 @@ class StatusFollower:
             self._directory.update(status="running", verdict="", exit_code=None, ended=None)
         if not isinstance(record, PromptEnded):
             return
-        result = record.result
-        self._directory.update(
-            status=record.verdict,
-            verdict=record.verdict,
-            exit_code=record.exit_code,
-            resumable=record.resumable,
-            ended=self._clock.now(),
-            prompts=self._directory.status.prompts + 1,
-            usd=result.get("total_cost_usd"),
-            error="; ".join(result.get("errors") or []),
-            counts={**result.get("counts", {}), "turns": result.get("num_turns", 0)},
-        )
+        prompts = self._directory.status.prompts + 1
+        self._directory.update(ended=self._clock.now(), prompts=prompts, **outcome(record))
 
 
 def _begins(record: Record) -> bool:

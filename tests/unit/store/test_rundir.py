@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from remit.base.errors import EnvironmentFault, RemitError, UsageFault
-from remit.base.records import CallStarted, Noted, RunStarted
-from remit.store.journal import FileJournal, read_journal
+from remit.base.records import CallStarted, Noted, PromptEnded, RunStarted
+from remit.store.journal import FileJournal, encode_record, read_journal
 from remit.store.run_list import find_run, latest_session, list_runs
 from remit.store.run_lock import in_use
 from remit.store.run_status import RunStatus, is_run_id, new_run_id, read_status
@@ -517,8 +517,8 @@ def test_within_one_second_runs_are_listed_by_when_they_began(state: str) -> Non
     assert [entry.run_id[-6:] for entry in newest if entry] == ["aaaaaa"] * 3
 
 
-def test_what_vanished_or_is_broken_is_listed_as_gone(tmp_path: Path, three: str) -> None:
-    (tmp_path / "two" / "run.json").write_text("{")
+def test_what_vanished_is_listed_as_gone(tmp_path: Path, three: str) -> None:
+    (tmp_path / "two").rename(tmp_path / "moved-2")
     (tmp_path / "three").rename(tmp_path / "moved")
     Path(three, "runs", ONE, "run.json").unlink()
     Path(three, "runs", "stray").write_text("x")
@@ -528,6 +528,84 @@ def test_what_vanished_or_is_broken_is_listed_as_gone(tmp_path: Path, three: str
     with pytest.raises(UsageFault, match="is gone") as caught:
         find_run(three, TWO)
     assert caught.value.where == str(tmp_path / "two")
+
+
+BROKEN = [b"", b"{", b"\xff", b"[]", b'{"run_id": "x"}', b"\0" * 400]
+
+
+def started(run_id: str) -> RunStarted:
+    spec = {"name": "n", "task": "t.yaml", "model": "m/x", "workspace": "/w"}
+    return RunStarted(run_id, SESSION, "0", 5.0, "d", spec)
+
+
+def ending(verdict: str, code: int) -> PromptEnded:
+    return PromptEnded(verdict, code, code != 0, {"num_turns": 3, "counts": {"calls": 2}})
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_run_whose_status_is_damaged_stands_as_its_journal_says(tmp_path: Path, three: str, content: bytes) -> None:
+    place = tmp_path / "two"
+    (place / "run.json").write_bytes(content)
+    (place / "journal.jsonl").write_bytes(encode_record(started(TWO)))
+    for entry in (find_run(three, TWO), find_run(three, str(place))):
+        assert entry.status == RunStatus(
+            run_id=TWO,
+            session_id=SESSION,
+            started=5.0,
+            name="n",
+            task="t.yaml",
+            model="m/x",
+            workspace="/w",
+            resumable=True,
+        )
+        assert entry.state == "interrupted"
+    with (place / "journal.jsonl").open("ab") as file:
+        file.write(encode_record(ending("budget", 3)))
+    status = find_run(three, TWO).status
+    assert status is not None
+    assert (status.status, status.exit_code, status.prompts, status.counts) == (
+        "budget",
+        3,
+        1,
+        {"calls": 2, "turns": 3},
+    )
+
+    run = RunDir.open(str(place))
+    run.update(name="other")
+    run.close()
+    assert msgspec.json.decode((place / "run.json").read_bytes())["run_id"] == TWO
+
+
+def test_a_run_whose_status_is_damaged_makes_way_for_another(tmp_path: Path, three: str) -> None:
+    place = tmp_path / "two"
+    (place / "run.json").write_text("{")
+    (place / "journal.jsonl").write_bytes(encode_record(started(TWO)))
+    run = RunDir.create(str(place), three, "20260107-000000-eeeeee")
+    run.close()
+    assert run.archived == TWO and (place / "earlier" / TWO / "journal.jsonl").exists()
+    assert find_run(three, TWO).path == str(place / "earlier" / TWO)
+
+
+@pytest.mark.parametrize("journal", [b"", b"not json\n", encode_record(ending("done", 0))])
+def test_a_run_of_which_nothing_can_be_read_is_damaged_and_not_gone(tmp_path: Path, three: str, journal: bytes) -> None:
+    (tmp_path / "two" / "run.json").write_text("{")
+    (tmp_path / "two" / "journal.jsonl").write_bytes(journal)
+    assert {entry.run_id: entry.state for entry in list_runs(three)}[TWO] == "damaged"
+    with pytest.raises(UsageFault, match=r"run.json of run .* cannot be read") as caught:
+        find_run(three, TWO)
+    assert (caught.value.where, caught.value.kind) == (str(tmp_path / "two"), "run_damaged")
+
+
+def test_a_list_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, three: str) -> None:
+    state = tmp_path / "other"
+    state.mkdir()
+    (state / "runs").write_text("a file")
+    for ask in (list_runs, lambda state_dir: find_run(state_dir, "last"), lambda state_dir: find_run(state_dir, TWO)):
+        with pytest.raises(EnvironmentFault, match="cannot read the list of runs: Not a directory") as caught:
+            ask(str(state))
+        assert caught.value.where == str(state / "runs")
+    # A directory is found without the list.
+    assert find_run(str(state), str(tmp_path / "two")).run_id == TWO
 
 
 def test_without_a_state_directory_there_are_no_runs(tmp_path: Path) -> None:
