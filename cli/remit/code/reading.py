@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from functools import cache
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from remit.code.comments import comment_above, first_line, is_notice, plain_string
@@ -25,7 +25,7 @@ from remit.code.facts import (
 )
 from remit.code.imports import READERS
 from remit.code.languages import Language
-from remit.code.signatures import MAX_QUALIFIER, qualifier_name, signature, split_name
+from remit.code.signatures import EXPRESSION, MAX_SPELLED, qualifier_name, signature, split_name
 from remit.code.spans import Ranges, Scopes
 
 if TYPE_CHECKING:
@@ -50,6 +50,43 @@ _BODIES = frozenset(["function", "method", "test"])
 
 Captures = dict[str, list["Node"]]
 
+_Mention = tuple[int, int, str, int, int, bool]
+"""Of a place in the file: the pattern, where the name ends, the kind, where a qualifier begins and ends (0: none), and
+whether that is one which lends alone."""
+
+
+class _Decoded:
+    """Source as it is sliced by bytes."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+
+    def __getitem__(self, place: slice) -> str:
+        return self._source[place].decode("utf-8", "replace")
+
+
+class _Hidden:
+    """Names that definitions bind."""
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        self._definitions = definitions
+        self._names: dict[int, set[str]] = {}
+
+    def add(self, scope: int, name: str) -> None:
+        names = self._names.get(scope)
+        if names is None:
+            names = self._names[scope] = set()
+        names.add(name)
+
+    def knows(self, name: str, scope: int) -> bool:
+        """Whether a name is bound within a definition, by it or by one around it."""
+        while scope >= 0:
+            names = self._names.get(scope)
+            if names is not None and name in names:
+                return True
+            scope = self._definitions[scope].parent
+        return False
+
 
 class Reading:
     """Sorts the matches of one file into its facts. readable: the source as it was parsed, of the same length."""
@@ -66,28 +103,44 @@ class Reading:
         self._definitions: dict[int, tuple[int, str, Captures]] = {}
         self._patterns: dict[tuple[int, int], int] = {}
         self._additions: dict[int, Captures] = {}
-        self._references: dict[int, tuple[int, str, str, str]] = {}
-        self._lent: set[int] = set()
+        self._references: dict[int, _Mention] = {}
         self._locals: list[Node] = []
         self._typed: list[tuple[Node, Node]] = []
         self._receivers: dict[int, str] = {}
         self._imported: list[tuple[int, int]] = []
         self._imports: list[tuple[int, Import]] = []
         self._named_modules: set[int] = set()
+        self._qualifiers: dict[str | bytes, str] = {}
 
     def take(self, matches: list[tuple[int, Captures]], labels: Sequence[str]) -> None:
         """labels: by pattern, what its matches are, or "" where their captures tell."""
         parts = [_parts(label) for label in labels]
+        references = self._references
+        # Said of nearly all that is matched: it is spelled out.
         for pattern, captures in matches:
             head, kind = parts[pattern]
             if head == "reference":
-                self._reference(pattern, kind, captures)
+                node = captures["name"][0]
+                at = node.start_byte
+                known = references.get(at)
+                if known is not None and known[0] <= pattern:
+                    continue
+                end = node.end_byte
+                if end == at:
+                    continue  # A parser that recovers puts in what is missing.
+                if len(captures) == 1:
+                    references[at] = (pattern, end, kind, 0, 0, False)
+                else:
+                    self._qualified(pattern, kind, (at, end), captures)
             elif head == "local":
                 self._locals += captures["local"]
             elif head == "typed":
                 self._typed.append((captures["typed"][0], captures["type"][0]))
             else:
                 self._other(pattern, labels[pattern] or next(filter(_is_definition, captures), ""), captures)
+        if len(references) > MAX_REFERENCES:
+            self._facts.cut = "nodes"
+            self._references = dict(islice(references.items(), MAX_REFERENCES))
         spans = self._write_definitions()
         if self._crowded():
             self._thin_out()
@@ -154,7 +207,8 @@ class Reading:
             node = matched[f"definition.{kind}"][0]
             if pattern != self._patterns[node.start_byte, node.end_byte] or node.start_byte in imported:
                 continue
-            captures = {**matched, **self._additions.get(at, {})}
+            more = self._additions.get(at)
+            captures = {**matched, **more} if more is not None else matched
             span = captures["span"][0] if "span" in captures else node
             last = captures["end"][0] if "end" in captures else span
             start = _first(span, captures).start_byte
@@ -251,95 +305,86 @@ class Reading:
 
     # -- references and imports ------------------------------------------------------------------
 
-    def _reference(self, pattern: int, kind: str, captures: Captures) -> None:
-        node = captures["name"][0]
-        at, end = node.start_byte, node.end_byte
-        if end == at:
-            return  # A parser that recovers puts in what is missing.
+    def _qualified(self, pattern: int, kind: str, named: tuple[int, int], captures: Captures) -> None:
+        at, end = named
         if "next" in captures and captures["next"][0].start_byte != end:
             return
-        known = self._references.get(at)
-        if known is not None and known[0] <= pattern:
-            return
-        if known is None and len(self._references) >= MAX_REFERENCES:
-            self._facts.cut = "nodes"
-            return
         before = captures.get("qualifier") or captures.get("lender")
-        if "lender" in captures:
-            self._lent.add(at)
-        else:
-            self._lent.discard(at)
-        qualifier = self._qualifier(before[0].start_byte, before[-1].end_byte) if before else ""
-        self._references[at] = (pattern, self._between(at, end)[:MAX_NAME], kind, qualifier)
+        start, until = (before[0].start_byte, before[-1].end_byte) if before else (0, 0)
+        self._references[at] = (pattern, end, kind, start, until, "lender" in captures)
 
     def _qualifier(self, start: int, end: int) -> str:
-        if self._plain is not None and end - start <= MAX_QUALIFIER and (name := self._plain[start:end]).isidentifier():
-            return name
-        return qualifier_name(self._source, start, end)
+        if end - start > MAX_SPELLED:
+            return EXPRESSION
+        spelled = self._between(start, end) if self._plain is not None else self._source[start:end]
+        known = self._qualifiers.get(spelled)
+        if known is None:
+            known = self._qualifiers[spelled] = qualifier_name(self._source, start, end)
+        return known
 
     def _write_typed(self, scopes: Scopes) -> None:
         """Only of names that qualify others, and of what these are made of: of the rest no type is asked."""
-        asked = {_last_name(each.qualifier) for each in self._facts.references}
+        asked = {_last_name(qualifier) for qualifier in {each.qualifier for each in self._facts.references}}
         told = [(self._text(name), self._text(kind)[:MAX_NAME], name.start_byte) for name, kind in self._typed]
         asked |= {kind for name, kind, _ in told if _last_name(name) in asked}
         found = {(name, kind, scopes.at(at)): None for name, kind, at in told if _last_name(name) in asked}
         self._facts.typed = [Typed(*each) for each in found]
 
     def _write_references(self, scopes: Scopes) -> None:
-        hidden = self._hidden(scopes)
-        lines = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
-        seen: dict[tuple[int, str, str, str], Reference] = {}
+        references = self._references
         named = [_extent(captures) for _, _, captures in self._definitions.values() if "name" in captures]
-        other = Ranges(self._imported + named)
-        parents = [each.parent for each in self._facts.definitions]
-        own = {each.name for each in self._facts.definitions if each.parent < 0}
-        imported = {name for _, each in self._imports for name in _bound(each)} if self._lent else set()
-
-        def is_hidden(name: str, scope: int) -> bool:
-            while scope >= 0:
-                names = hidden.get(scope)
-                if names is not None and name in names:
-                    return True
-                scope = parents[scope]
-            return False
+        places = Ranges(self._imported + named).outside(sorted(references))
+        is_hidden = self._hidden(scopes).knows
+        telling = self._telling()
+        lines = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        text = self._plain if self._plain is not None else _Decoded(self._source)
+        seen: dict[tuple[int, str, str, str], Reference] = {}
 
         def mention(scope: int, name: str, kind: str, qualifier: str, at: int) -> None:
             known = seen.get((scope, name, kind, qualifier))
-            if known is None:
+            if known is not None:
+                known.count += 1
+            elif qualifier or not is_hidden(name, scope):
                 line = bisect_right(lines, at)
                 seen[scope, name, kind, qualifier] = Reference(name, kind, line, scope, 1, qualifier)
-            else:
-                known.count += 1
 
-        for at in sorted(self._references):
-            if at in other:
+        for at, scope in zip(places, scopes.each(places), strict=True):
+            _, end, kind, start, until, lent = references[at]
+            name = text[at:end][:MAX_NAME]
+            if not until:
+                mention(scope, name, kind, "", at)
                 continue
-            _, name, kind, qualifier = self._references[at]
-            scope = scopes.at(at)
-            if not qualifier:
-                if not is_hidden(name, scope):
-                    mention(scope, name, kind, "", at)
+            qualifier = self._qualifier(start, until)
+            tells = telling(qualifier)
+            if lent and not tells and qualifier not in self._bound:
                 continue
-            telling = qualifier in own or (qualifier[0].isupper() and qualifier != "Self")
-            if at in self._lent and not telling and qualifier not in imported:
-                continue
-            if self._receivers:
-                qualifier = self._own(qualifier, scope)
-            mention(scope, name, kind, qualifier, at)
-            if telling and qualifier.isidentifier() and not is_hidden(qualifier, scope):
+            told = self._own(qualifier, scope) if self._receivers else qualifier
+            mention(scope, name, kind, told, at)
+            if tells and told.isidentifier():
                 # What stands before a name is mentioned as well.
-                mention(scope, qualifier, "use", "", at)
+                mention(scope, told, "use", "", at)
         self._facts.references = list(seen.values())
 
-    def _hidden(self, scopes: Scopes) -> dict[int, set[str]]:
-        """By definition, the names that it binds. What a file binds hides nothing."""
-        hidden: dict[int, set[str]] = {}
-        imported = Ranges(self._imported)
-        for node in self._locals:
-            # What an import binds is what it imports.
-            if node.start_byte in imported:
-                continue
-            hidden.setdefault(scopes.at(node.start_byte), set()).add(self._text(node))
+    def _telling(self) -> Callable[[str], bool]:
+        """Whether a qualifier is a type or a module by its looks, or of the file's own."""
+        own = {each.name for each in self._facts.definitions if each.parent < 0}
+        return cache(lambda qualifier: qualifier in own or (qualifier[0].isupper() and qualifier != "Self"))
+
+    @cached_property
+    def _bound(self) -> set[str]:
+        """What imports may be called by in the file."""
+        return {name for _, each in self._imports for name in _bound(each)}
+
+    def _hidden(self, scopes: Scopes) -> _Hidden:
+        """The names that definitions bind. What a file binds hides nothing."""
+        ends = sorted({(node.start_byte, node.end_byte) for node in self._locals})
+        starts = [start for start, _ in ends]
+        # What an import binds is what it imports.
+        outside = set(Ranges(self._imported).outside(starts))
+        hidden = _Hidden(self._facts.definitions)
+        for (start, end), scope in zip(ends, scopes.each(starts), strict=True):
+            if start in outside:
+                hidden.add(scope, self._between(start, end))
         return hidden
 
     def _own(self, qualifier: str, scope: int) -> str:

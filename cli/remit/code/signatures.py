@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_QUALIFIER = 60
+MAX_SPELLED = 4 * MAX_QUALIFIER
+"""Bytes of what may be a qualifier."""
+
 EXPRESSION = "()"
 """The qualifier of what is called on a longer expression."""
 
@@ -24,6 +27,7 @@ _ANNOTATIONS = re.compile(
     r"^(?:(?:@(?!interface\b|implementation\b|protocol\b|property\b)[\w.:]+(?:\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\))?"
     r"|#?\[[^\]]*\])\s+)+"
 )
+_MARKS = ("@", "#", "[")
 _COMMENTS = re.compile(r"^\s*(?:#|//)\s.*$", re.MULTILINE)
 """Lines between a head and a body. Within a line the same marks may be operators."""
 _BLOCK_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)|\s*/\*.*?\*/", re.DOTALL)
@@ -32,6 +36,7 @@ _BODY_NODES = frozenset(
 )
 """Bodies that are no fields of their nodes."""
 
+_SPACE = b" \t\n\r\v\f"
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
@@ -61,8 +66,10 @@ def _start(source: bytes, node: Node, span: Node, decorators: Sequence[Node]) ->
         at = max(at, start)
     before = source[start:at]
     if before.isspace() or not before:
-        rest = source[at : node.end_byte]
-        return at + len(rest) - len(rest.lstrip())
+        end = node.end_byte
+        while at < end and source[at] in _SPACE:
+            at += 1
+        return at
     return start + len(before) - len(before.lstrip())
 
 
@@ -76,13 +83,14 @@ def _head(source: bytes, node: Node, start: int, kind: str) -> str:
         end = source.find(b"\n", start)
         end = node.end_byte if end < 0 else min(end, node.end_byte)
     text = source[start : min(end, start + 4 * MAX_SIGNATURE)].decode("utf-8", "ignore")
-    if body is not None:
+    if body is not None and ("#" in text or "//" in text):
         text = _COMMENTS.sub("", text)
     if kind in ("function", "method") and "/*" in text:
         text = _BLOCK_COMMENT.sub(lambda match: match[1] or "", text)
     one_line = " ".join(text.split())
     # What begins with a mark may be the very thing.
-    one_line = one_line if kind in ("constant", "section") else _ANNOTATIONS.sub("", one_line)
+    if one_line[:1] in _MARKS and kind not in ("constant", "section"):
+        one_line = _ANNOTATIONS.sub("", one_line)
     return one_line[:MAX_SIGNATURE].rstrip(" {:=;,").removesuffix(" =>")
 
 
@@ -118,7 +126,7 @@ def _without_arguments(name: str) -> str:
 def qualifier_name(source: bytes, start: int, end: int) -> str:
     """What stands before a name, where it is a name itself, a path of names, or the like of `super()`. Looks no
     further than that: chains of calls qualify one another all along."""
-    if end - start > 4 * MAX_QUALIFIER:
+    if end - start > MAX_SPELLED:
         return EXPRESSION
     bare = source[start:end].decode("utf-8", "replace").rstrip("!?").removeprefix("new ")
     return EXPRESSION if len(bare) > MAX_QUALIFIER or "(" in bare[:-2] or len(bare.split(None, 1)) != 1 else bare

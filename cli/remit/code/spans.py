@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from remit.code.facts import Definition
 
@@ -19,6 +19,19 @@ class Ranges:
     def __contains__(self, byte: int) -> bool:
         index = bisect_right(self._starts, byte) - 1
         return index >= 0 and byte < self._ends[index]
+
+    def outside(self, bytes_in_order: Sequence[int]) -> list[int]:
+        """Those that are in none."""
+        if not self._starts:
+            return list(bytes_in_order)
+        found = []
+        starts, ends, index, last = self._starts, self._ends, -1, len(self._starts) - 1
+        for byte in bytes_in_order:
+            while index < last and starts[index + 1] <= byte:
+                index += 1
+            if index < 0 or byte >= ends[index]:
+                found.append(byte)
+        return found
 
 
 class Scopes:
@@ -36,8 +49,16 @@ class Scopes:
             index = self._definitions[index].parent
         return index
 
-    def outward(self, scope: int) -> Iterator[int]:
-        """That definition and those around it."""
-        while scope >= 0:
-            yield scope
-            scope = self._definitions[scope].parent
+    def each(self, bytes_in_order: Sequence[int]) -> list[int]:
+        """As `at`, of many."""
+        found = []
+        starts, ends, definitions = self._starts, self._ends, self._definitions
+        index, last, scope = -1, len(starts) - 1, -1
+        for byte in bytes_in_order:
+            while index < last and starts[index + 1] <= byte:
+                index += 1
+                scope = index
+            while scope >= 0 and ends[scope] <= byte:
+                scope = definitions[scope].parent
+            found.append(scope)
+        return found

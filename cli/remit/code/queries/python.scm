@@ -1,3 +1,4 @@
+; A node that its place or its fields tell is not named: how long a query takes to make depends on the kinds in it.
 (module . (string) @documentation)
 (module . (comment)+ . (string) @documentation)
 
@@ -5,11 +6,11 @@
 
 (class_definition
   name: (identifier) @name
-  body: (block . (string)? @doc)) @definition.class
+  body: (_ . (string)? @doc)) @definition.class
 
 (function_definition
   name: (identifier) @name
-  body: (block . (string)? @doc)) @definition.function
+  body: (_ . (string)? @doc)) @definition.function
 
 (module (assignment left: (identifier) @name right: (lambda)) @definition.function)
 (module
@@ -17,14 +18,14 @@
   (#match? @name "^_*[A-Z][A-Z0-9_]*$"))
 (module (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.variable)
 ; What depends on a platform or a version, or takes the place of what cannot be imported.
-(module (if_statement (block (assignment left: (identifier) @name) @definition.variable)))
-(module (if_statement (else_clause (block (assignment left: (identifier) @name) @definition.variable))))
-(module (try_statement (block (assignment left: (identifier) @name) @definition.variable)))
-(module (try_statement (except_clause (block (assignment left: (identifier) @name) @definition.variable))))
+(module (if_statement (_ (assignment left: (identifier) @name) @definition.variable)))
+(module (if_statement (else_clause (_ (assignment left: (identifier) @name) @definition.variable))))
+(module (try_statement (_ (assignment left: (identifier) @name) @definition.variable)))
+(module (try_statement (except_clause (_ (assignment left: (identifier) @name) @definition.variable))))
 (module (type_alias_statement left: (type [(identifier) @name (generic_type (identifier) @name)])) @definition.type)
 
 (class_definition
-  body: (block (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.field))
+  body: (_ (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.field))
 
 (parameters (identifier) @local)
 (lambda_parameters (identifier) @local)
@@ -45,40 +46,40 @@
 (splat_pattern (identifier) @local)
 
 (call function: (identifier) @name) @reference.call
-(call function: (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.call
+(call function: (_ object: (_) @qualifier attribute: (identifier) @name)) @reference.call
 
 (class_definition superclasses: (argument_list (identifier) @name)) @reference.inherit
 (class_definition
-  superclasses: (argument_list (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.inherit
+  superclasses: (argument_list (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.inherit
 (class_definition superclasses: (argument_list (subscript value: (identifier) @name))) @reference.inherit
 (class_definition
   superclasses: (argument_list
-    (subscript value: (attribute object: (_) @qualifier attribute: (identifier) @name)))) @reference.inherit
+    (subscript value: (_ object: (_) @qualifier attribute: (identifier) @name)))) @reference.inherit
 
 (type (identifier) @name) @reference.type
-(type (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.type
+(type (_ object: (_) @qualifier attribute: (identifier) @name)) @reference.type
 (type (generic_type (identifier) @name)) @reference.type
 (type (binary_operator (identifier) @name)) @reference.type
-(type (binary_operator (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+(type (binary_operator (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.type
 (type (subscript (identifier) @name)) @reference.type
 (type
-  (subscript value: (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+  (subscript value: (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.type
 (except_clause value: (identifier) @name) @reference.type
 (except_clause value: (tuple (identifier) @name)) @reference.type
-(except_clause value: (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.type
+(except_clause value: (_ object: (_) @qualifier attribute: (identifier) @name)) @reference.type
 (except_clause value: (as_pattern . (identifier) @name)) @reference.type
 (except_clause value: (as_pattern . (tuple (identifier) @name))) @reference.type
 (except_clause
-  value: (as_pattern . (attribute object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+  value: (as_pattern . (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.type
 (class_pattern (dotted_name . (identifier) @name .)) @reference.type
 
 (decorator (identifier) @name) @reference.use
-(decorator (attribute object: (_) @qualifier attribute: (identifier) @name)) @reference.use
+(decorator (_ object: (_) @qualifier attribute: (identifier) @name)) @reference.use
 ; What is handed on, kept or returned without being called.
 (argument_list (identifier) @name) @reference.use
 (keyword_argument value: (identifier) @name) @reference.use
-(argument_list (attribute object: (identifier) @qualifier attribute: (identifier) @name)) @reference.use
-(keyword_argument value: (attribute object: (identifier) @qualifier attribute: (identifier) @name)) @reference.use
+(argument_list (_ object: (identifier) @qualifier attribute: (identifier) @name)) @reference.use
+(keyword_argument value: (_ object: (identifier) @qualifier attribute: (identifier) @name)) @reference.use
 (assignment right: (identifier) @name) @reference.use
 (return_statement (identifier) @name) @reference.use
 (pair value: (identifier) @name) @reference.use
@@ -89,9 +90,9 @@
 (subscript value: (identifier) @name) @reference.use
 (comparison_operator (identifier) @name) @reference.use
 (tuple (identifier) @name) @reference.use
-(assignment right: (attribute object: (identifier) @lender attribute: (identifier) @name)) @reference.use
-(return_statement (attribute object: (identifier) @lender attribute: (identifier) @name)) @reference.use
-(comparison_operator (attribute object: (identifier) @lender attribute: (identifier) @name)) @reference.use
+(assignment right: (_ object: (identifier) @lender attribute: (identifier) @name)) @reference.use
+(return_statement (_ object: (identifier) @lender attribute: (identifier) @name)) @reference.use
+(comparison_operator (_ object: (identifier) @lender attribute: (identifier) @name)) @reference.use
 
 (import_statement name: (dotted_name) @module) @import
 (import_statement name: (aliased_import name: (dotted_name) @module alias: (identifier) @alias)) @import
