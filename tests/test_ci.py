@@ -26,7 +26,7 @@ from remit.commands.manual.guides import FETCH
 
 ROOT = README.parent
 BLOCKS, FILES = blocks("block"), blocks("file")
-WORKFLOW: dict[str, Any] = yaml.safe_load(FILES[".github/workflows/weekly.yml"])
+WORKFLOW: dict[Any, Any] = yaml.safe_load(FILES[".github/workflows/weekly.yml"])
 GITLAB: dict[str, Any] = yaml.safe_load(FILES[".gitlab-ci.yml"])["weekly-report"]
 STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["report"]["steps"]
 ACTION = Path(".github", "actions", "remit")
@@ -96,6 +96,14 @@ def test_the_workflow_uses_what_the_action_has() -> None:
     assert set(step["with"]) <= set(action["inputs"])
     used = re.findall(rf"steps\.{step['id']}\.outputs\.([a-z-]+)", FILES[".github/workflows/weekly.yml"])
     assert used and set(used) <= set(action["outputs"])
+
+
+def test_every_week_and_not_with_every_push() -> None:
+    # YAML takes `on` for true.
+    triggers = WORKFLOW[True]
+    assert triggers["schedule"] == [{"cron": "0 6 * * 1"}] and set(triggers) == {"schedule", "workflow_dispatch"}
+    assert GITLAB["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "schedule"'}]
+    assert FILES["crontab"].splitlines()[-1].startswith("0 6 * * 1 ")
 
 
 def test_what_is_cached_is_what_pip_keeps() -> None:
