@@ -229,7 +229,8 @@ def test_full_disk(home: Home) -> None:
         assert "-o DIR" in result["hint"] or "ulimit" in result["hint"]
         assert [each["name"] for each in result["artifacts"]] == ["1.txt"]
         assert (home.out / "artifacts" / "1.txt").read_text() == "y" * 1000
-        json.loads((home.out / "run.json").read_text())
+        status = json.loads((home.out / "run.json").read_text())
+        assert (status["status"], status["exit_code"], status["resumable"]) == ("environment", 9, True)
         kept = len(settled(home.out))
         assert 1 < kept < 22
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -77,6 +78,21 @@ def sync_directory(path: str) -> None:
     """Make the names in a directory durable. Raises OSError."""
     fd = os.open(path, DIRECTORY)
     try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def overwrite_file(directory: int, name: str, data: bytes) -> None:
+    """Put `data` into the file at `name` where it takes no more of a full disk than the file has already. Readers
+    may see it half written, for a moment. Raises OSError: ENOSPC where it does not fit."""
+    fd = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or len(data) > found.st_blocks * 512:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
+        write_all(fd, data)
+        os.ftruncate(fd, len(data))
         os.fsync(fd)
     finally:
         os.close(fd)

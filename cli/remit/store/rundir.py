@@ -15,13 +15,16 @@ from typing import Any
 import msgspec
 
 from remit.base.errors import RemitError, UsageFault
-from remit.base.text import shorten
-from remit.store.durable import DIRECTORY, environment_fault, replace_file, sync_directory, telling
+from remit.base.text import head, shorten
+from remit.store.durable import DIRECTORY, environment_fault, overwrite_file, replace_file, sync_directory, telling
 from remit.store.journal import JOURNAL_FILE, repair_journal
 from remit.store.run_lock import LOCK_FILE, foreign, take_lock
 from remit.store.run_status import STATUS_FILE, RunStatus, read_status
 
 EARLIER = "earlier"
+MAX_FULL_DISK_ERROR = 500
+"""Bytes of what went wrong that `run.json` tells where there is no room for more than it takes already."""
+
 # What a run puts into its directory, `run.json` aside.
 PARTS = (
     *(JOURNAL_FILE, "events.jsonl", "decisions.jsonl", "artifacts.json"),
@@ -149,10 +152,16 @@ class RunDir:
         return os.path.join(self.path, "artifacts")
 
     def write_status(self, status: RunStatus) -> None:
-        """Replace `run.json`: readers see the old or the new one. Raises EnvironmentFault."""
-        text = msgspec.json.format(msgspec.json.encode(status), indent=2) + b"\n"
+        """Replace `run.json`: readers see the old or the new one. On a full disk it is written over the old one: what
+        came of the run is known there as well. Raises EnvironmentFault."""
         with telling(self.path, f"write {STATUS_FILE}"):
-            replace_file(self._directory, STATUS_FILE, text)
+            try:
+                replace_file(self._directory, STATUS_FILE, _as_text(status))
+            except OSError as problem:
+                if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                status = msgspec.structs.replace(status, error=head(status.error, MAX_FULL_DISK_ERROR))
+                overwrite_file(self._directory, STATUS_FILE, _as_text(status))
         self.status = status
 
     def update(self, **changes: Any) -> None:
@@ -179,6 +188,10 @@ class RunDir:
                     os.close(directory)
         except RemitError as problem:
             self.unregistered = f"{problem.where}: {problem.what}"
+
+
+def _as_text(status: RunStatus) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(status), indent=2) + b"\n"
 
 
 def _check_name(path: str) -> None:

@@ -673,7 +673,7 @@ def test_a_pointer_leads_only_to_the_run_it_names(tmp_path: Path, three: str) ->
     assert {entry.run_id: entry.state for entry in list_runs(three)}[TWO] == "gone"
 
 
-def test_run_json_stays_whole_when_it_cannot_be_written(small_disk: Path, state: str) -> None:
+def test_on_a_full_disk_run_json_is_written_in_place_or_stays_whole(small_disk: Path, state: str) -> None:
     run = RunDir.create(str(small_disk / "out"), state, ONE)
     journal = FileJournal(run.journal_path)
     with pytest.raises(EnvironmentFault):
@@ -683,11 +683,15 @@ def test_run_json_stays_whole_when_it_cannot_be_written(small_disk: Path, state:
     with pytest.raises(OSError, match="No space"), (small_disk / "filler").open("wb", buffering=0) as filler:
         while True:
             filler.write(b"x")
-    with pytest.raises(EnvironmentFault) as caught:
-        run.update(status="environment")
-    assert (caught.value.kind, caught.value.where) == ("disk_full", run.path)
+    run.update(status="environment", exit_code=9, error="e" * 9000)
     status = read_status(run.path)
-    assert status is not None and status.status == "running"
+    assert status == run.status and status is not None
+    assert (status.status, status.exit_code, status.error) == ("environment", 9, "e" * 500)
+    # What takes more room than there is.
+    with pytest.raises(EnvironmentFault) as caught:
+        run.update(name="n" * 5000)
+    assert (caught.value.kind, caught.value.where) == ("disk_full", run.path)
+    assert read_status(run.path) == status == run.status
     with pytest.raises(RemitError):
         RunDir.create(str(small_disk / "other"), state, TWO)
     run.close()
