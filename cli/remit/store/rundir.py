@@ -62,8 +62,8 @@ class RunDir:
         """A directory for a new run: `path`, or one under the state directory. listed: whether `remit runs` may know
         of one at `path`.
 
-        Raises UsageFault for a place that is no directory, in use, or holds files of others under
-        our names; EnvironmentFault for one that cannot be written.
+        Raises UsageFault for a place that is no directory, in use, the root or the home directory, or holds files of
+        others under our names; EnvironmentFault for one that cannot be written.
         """
         runs = os.path.join(os.path.abspath(state_dir), "runs")
         if path is not None:
@@ -75,6 +75,7 @@ class RunDir:
                 os.mkdir(place, 0o700)
         else:
             place = os.path.abspath(path)
+            _check_place(place)
             _make_directory(place)
         run = cls._take(place, run_id, started)
         if path is not None and listed:
@@ -203,6 +204,16 @@ def _check_name(path: str) -> None:
     if not good:
         what = f"{shorten(path)} is no name of a directory" if path else "the directory's name is empty"
         raise UsageFault(what, where="-o", hint="name one in UTF-8, or leave -o out", kind="out_dir")
+
+
+def _check_place(place: str) -> None:
+    """Raises UsageFault for a directory that is surely meant for more than one run: its files would lie among all
+    others of the user or the system."""
+    what = {os.path.realpath(os.path.expanduser("~")): "your home directory", "/": "the root of the file system"}
+    found = what.get(os.path.realpath(place))
+    if found:
+        hint = "name a directory of its own, as in -o out"
+        raise UsageFault(f"a run does not put its files into {found}", where=place, hint=hint, kind="out_dir")
 
 
 def _make_private(*paths: str) -> None:

@@ -370,6 +370,22 @@ def test_a_place_that_is_no_directory_is_refused_by_name(
     assert "-o DIR" in caught.value.hint
 
 
+@pytest.mark.parametrize("place", ["/", "//", "home", "home/", "link", "home/../home/."])
+def test_root_and_home_directory_are_no_place_for_a_run(
+    tmp_path: Path, state: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageFault, match=r"a run does not put its files into (your home|the root)") as caught:
+        RunDir.create(place, state, ONE)
+    assert (caught.value.kind, "-o out" in caught.value.hint) == ("out_dir", True)
+    assert not list(home.iterdir()) and not Path("/run.json").exists()
+    RunDir.create("home/out", state, ONE).close()
+
+
 def test_a_link_to_a_directory_is_followed(tmp_path: Path, state: str) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to("real")
