@@ -1,5 +1,6 @@
 """The composition root: the only room that knows every concrete class."""
 
+from remit.wiring.assembly import ReadyRun
 from remit.wiring.fork import fork
 from remit.wiring.grants import RunWorld
 from remit.wiring.implement import implement
@@ -12,7 +13,7 @@ from remit.wiring.offer import (
     with_memory,
 )
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import Fresh, ReadyRun, journaled_spec, resume, start
+from remit.wiring.ready import Fresh, journaled_spec, resume, start
 from remit.wiring.shown import first_request, list_tools
 
 __all__ = [

@@ -18,9 +18,9 @@ from remit.engine.jobs import Jobs
 from remit.engine.run import Run
 from remit.engine.session import Session
 from remit.stream.inbound import Asked, Line, LineReader, Replied, Said, Unreadable, Withdrawn
+from remit.wiring.assembly import ReadyRun
 from remit.wiring.implement import controls as implement_controls
 from remit.wiring.permissions import Permissions
-from remit.wiring.ready import ReadyRun
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,9 +17,10 @@ from remit.store.journal import JOURNAL_FILE, read_journal
 from remit.store.outputs import OutputStore
 from remit.store.plans import PlanDocument
 from remit.store.run_list import RunEntry
+from remit.wiring.assembly import ReadyRun
 from remit.wiring.grants import written_plan
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import FRESH, Fresh, ReadyRun, hold_live, journaled_spec, planned, start
+from remit.wiring.ready import FRESH, Fresh, hold_live, journaled_spec, planned, start
 
 NEVER = "This call has no result: the session was copied before it ended."
 

@@ -18,9 +18,10 @@ from remit.store.journal import JOURNAL_FILE, FileJournal, read_journal
 from remit.store.plans import PlanDocument
 from remit.store.run_list import RunEntry
 from remit.store.rundir import RunDir
+from remit.wiring.assembly import ReadyRun
 from remit.wiring.grants import written_plan
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import FRESH, Fresh, ReadyRun, hold_live, journaled_spec, planned, resume, start
+from remit.wiring.ready import FRESH, Fresh, hold_live, journaled_spec, planned, resume, start
 
 OPENING = "Implement this session's plan."
 

@@ -28,11 +28,13 @@ from remit.providers.replay import NAME, PlayedModel, Tape
 from remit.store.leavings import Leavings
 from remit.store.rundir import own_files
 from remit.tools import registry
+from remit.wiring.assembly import ReadyRun
 from remit.wiring.grants import RunWorld
 from remit.wiring.offer import OUTPUT_TOOL, Offer, eligible_tools, loaded_tools, standing
 from remit.wiring.playback import Playback
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import Parts, ReadyRun, begin
+from remit.wiring.preflight import Parts
+from remit.wiring.ready import begin
 from remit.wiring.recorded import words
 from remit.workspace.root import Root
 

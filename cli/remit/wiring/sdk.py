@@ -28,6 +28,7 @@ from remit.stream.claude import VERSION, ClaudeStream
 from remit.stream.claude_end import NOT_STARTED
 from remit.stream.inbound import LineReader, Said, Unreadable
 from remit.tools.contract import Tool
+from remit.wiring.assembly import ReadyRun
 from remit.wiring.client_tools import ClientServer
 from remit.wiring.driven import serve_jobs, take
 from remit.wiring.fork import fork
@@ -35,7 +36,7 @@ from remit.wiring.implement import controls as implement_controls
 from remit.wiring.models import open_models
 from remit.wiring.permissions import Permissions, checked_mode
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import Fresh, ReadyRun, resume, start
+from remit.wiring.ready import Fresh, resume, start
 from remit.wiring.rewind import Point, go_back
 from remit.wiring.sdk_answers import (
     context_usage,
