@@ -84,6 +84,8 @@ class Human:
         self.live = live and not quiet
         self._running: dict[str, str] = {}
         self._over = False
+        self._answer: list[str] = []
+        """Words that may be the answer, which stdout is for: told here only when they are not."""
         self._tools: dict[str, str] = {}
         self._refused: set[str] = set()
         """Calls whose refusal was told, with the rule: their results say the same."""
@@ -154,15 +156,19 @@ class Human:
             yield self._style("faint", _line(f"not offered: {tool}: {why}"))
 
     def _assistant(self, event: Assistant) -> Iterator[str]:
+        yield from self._answer
+        self._answer = []
         for block in _blocks(event.message):
             if block.get("type") == "tool_use":
                 name = str(block.get("name", ""))
                 self._tools[str(block.get("id", ""))] = self._running[str(block.get("id", ""))] = name
                 yield _line(f"{name} {_compact(block.get('input'))}")
             elif self._verbose and block.get("type") == "text":
-                yield from (
-                    self._style("faint", _line(f"| {line}")) for line in str(block.get("text", "")).splitlines()
-                )
+                words = [self._style("faint", _line(f"| {each}")) for each in str(block.get("text", "")).splitlines()]
+                if _is_answer(event):
+                    self._answer += words
+                else:
+                    yield from words
 
     def _user(self, event: User) -> Iterator[str]:
         for block in _blocks(event.message):
@@ -279,11 +285,18 @@ class Human:
     # -- summary -------------------------------------------------------------------------------
 
     def _result(self, event: Result) -> Iterator[str]:
+        if event.is_error:
+            yield from self._answer
+        self._answer = []
         style = "bad" if event.is_error else "good"
         yield self._style(style, _line(f"{event.verdict} (exit {event.exit_code})")) + f" {_figures(event)}"
         for artifact in event.artifacts:
-            path = _near(os.path.join(event.run_dir, str(artifact.get("path", ""))))
-            yield _line(f"artifact {path} ({artifact.get('bytes', 0):,} bytes)")
+            path = os.path.join(event.run_dir, str(artifact.get("path", "")))
+            if os.path.isdir(event.run_dir) and not os.path.isfile(path):
+                yield self._style("warn", _line(f"artifact {_near(path)} was written, and is gone"))
+            else:
+                size = artifact.get("bytes", 0)
+                yield _line(f"artifact {_near(path)} ({size:,} {_plural('byte', size)})")
         yield from self._refusals(event)
         for problem in event.unmet:
             yield self._style("bad", _line(f"unmet: {problem}"))
@@ -399,6 +412,12 @@ def _near(path: str) -> str:
 def _blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _is_answer(event: Assistant) -> bool:
+    """Whether what the run itself is told ends with this message: no call follows."""
+    of_an_agent = event.parent_tool_use_id is not None
+    return not of_an_agent and not any(block.get("type") == "tool_use" for block in _blocks(event.message))
 
 
 def _compact(value: Any) -> str:

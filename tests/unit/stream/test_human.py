@@ -303,7 +303,31 @@ def test_paths_are_shown_as_one_would_type_them_here(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     end = result(run_dir=str(tmp_path / "out"), artifacts=[{"path": "artifacts/a.md", "bytes": 1}])
 
-    assert told(end)[1] == f"artifact {os.path.join('out', 'artifacts', 'a.md')} (1 bytes)"
+    assert told(end)[1] == f"artifact {os.path.join('out', 'artifacts', 'a.md')} (1 byte)"
+
+
+def test_an_artifact_that_is_gone_is_not_told_as_there(tmp_path: Path) -> None:
+    (tmp_path / "artifacts" / "b.md").mkdir(parents=True)
+    (tmp_path / "artifacts" / "c.md").write_text("x")
+    artifacts = [{"path": f"artifacts/{name}.md", "bytes": 1} for name in "abc"]
+    place = os.path.join(tmp_path, "artifacts", "")
+    assert told(result(run_dir=str(tmp_path), artifacts=artifacts))[1:] == [
+        f"artifact {place}a.md was written, and is gone",
+        f"artifact {place}b.md was written, and is gone",
+        f"artifact {place}c.md (1 byte)",
+    ]
+
+
+def text(*words: str, **fields: Any) -> Assistant:
+    return Assistant(message={"content": [{"type": "text", "text": each} for each in words]}, **fields)
+
+
+def test_verbose_leaves_the_answer_to_stdout() -> None:
+    assert told(CALL, text("It is so."), result(), verbose=True)[2:] == told(result())
+    # Where it was not the last word, or stdout does not have it, it is told here.
+    assert told(text("Too early."), text("Now."), result(), verbose=True)[0] == "| Too early."
+    assert told(text("No use."), result(**FAILED), verbose=True)[0] == "| No use."
+    assert told(text("Of an agent.", parent_tool_use_id="c9"), result(), verbose=True)[0] == "| Of an agent."
 
 
 EVIL = "\x1b]0;pwned\x07\r\x9b2J\u202e\u2028\ud800\nsecond"
