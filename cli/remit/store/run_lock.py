@@ -18,8 +18,9 @@ _LOCK_TRIES = 10
 _LOCK_PAUSE = 0.02
 
 
-def take_lock(place: str) -> tuple[int, bool]:
-    """The lock of a run directory, and whether its file is new. Raises UsageFault when it is held."""
+def take_lock(place: str, instead: str = "") -> tuple[int, bool]:
+    """The lock of a run directory, and whether its file is new. instead: what else can be done but to wait. Raises
+    UsageFault when it is held."""
     for _ in range(_LOCK_TRIES):
         fd, created = _open_lock(place)
         if _try_lock(fd, place):
@@ -37,7 +38,7 @@ def take_lock(place: str) -> tuple[int, bool]:
     raise UsageFault(
         f"the directory is in use by {owner}",
         where=place,
-        hint="wait for that run to end, or choose another directory with -o DIR",
+        hint=f"wait for that run to end{instead and f', or {instead}'}",
         kind="in_use",
     )
 

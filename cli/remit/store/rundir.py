@@ -110,7 +110,7 @@ class RunDir:
 
     @classmethod
     def _take(cls, place: str, run_id: str, started: float) -> RunDir:
-        lock, created = take_lock(place)
+        lock, created = take_lock(place, "choose another directory with -o DIR")
         directory = -1
         try:
             with telling(place, "use the run directory"):

@@ -146,6 +146,8 @@ def test_a_directory_in_use_is_refused_with_the_process_that_has_it(tmp_path: Pa
             take()
         assert caught.value.where == out
         assert caught.value.kind == "in_use"
+    # Only a new run may be made elsewhere.
+    assert caught.value.hint == "wait for that run to end"
     assert in_use(out)
     run.close()
     assert not in_use(out)
