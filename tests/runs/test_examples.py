@@ -15,6 +15,8 @@ def test_the_sales_report(home: Home) -> None:
     ran = home.stream("--example", "sales-report", "-o", str(home.out))
     assert ran.result == ended(home.out, 0), ran.stderr
     assert "no model is configured" in ran.stderr and ran.events[0]["scripted"]
+    quiet = home.run("run", "--example", "sales-report", "-q", "-o", str(home.path / "quiet"))
+    assert (quiet.code, quiet.stderr) == (0, "")
     report = (home.out / "artifacts" / "report.md").read_text()
     assert "14,883.65" in report and ran.result["structured_output"]["revenue"] == 14883.65
 

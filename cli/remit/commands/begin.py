@@ -111,7 +111,7 @@ def _start(flags: RunFlags, session: SessionFlags, given: Mapping[str, Any]) -> 
     if given["example"] is not None:
         from remit.commands.example import with_example
 
-        flags = with_example(flags, given["example"], settings)
+        flags = with_example(flags, given["example"], settings, quiet=given["quiet"])
     here = wiring.current_directory()
     begun = _Begun(flags, session, settings, environ, here, given["out"], given["record"])
     entry = session.entry(settings.state_dir, begun.here, flags.workspace)

@@ -16,10 +16,10 @@ from remit.config.resolve import RunFlags
 from remit.config.settings import Settings
 
 
-def with_example(flags: RunFlags, name: str, settings: Settings) -> RunFlags:
+def with_example(flags: RunFlags, name: str, settings: Settings, *, quiet: bool) -> RunFlags:
     """The flags of a run of this example. Raises UsageFault for an unknown one, or a second task.
 
-    Without a model the example's script answers, and stderr says so."""
+    Without a model the example's script answers, and stderr says so, unless it is to be quiet."""
     if flags.task is not None:
         raise UsageFault("--example is a task of its own, and -t names another", hint="give one of them")
     examples = resources.files("remit").joinpath("examples")
@@ -36,10 +36,11 @@ def with_example(flags: RunFlags, name: str, settings: Settings) -> RunFlags:
     model = flags.model or settings.model
     if not model:
         model = f"scripted/{script}"
-        write_stderr(
-            f"remit: no model is configured, so the example's script answers ({os.path.basename(script)}); "
-            "the tools are real. Use a model with -m, such as -m openai/MODEL\n"
-        )
+        if not quiet:
+            write_stderr(
+                f"remit: no model is configured, so the example's script answers ({os.path.basename(script)}); "
+                "the tools are real. Use a model with -m, such as -m openai/MODEL\n"
+            )
     return msgspec.structs.replace(flags, task=task, model=model)
 
 
