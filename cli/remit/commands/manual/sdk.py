@@ -44,7 +44,7 @@ def sdk_page() -> Page:
         1,
         "remit for programs that drive Claude Code's headless mode",
         (
-            Section("SYNOPSIS", (Para("`remit-sdk [options] [prompt]`"),)),
+            Section("SYNOPSIS", (Code("remit-sdk [options] [prompt]"),)),
             Section(
                 "DESCRIPTION",
                 (
