@@ -18,6 +18,7 @@ import pytest
 from fakes.cli import Home, Ran, ended, journal, reads, settled
 from fakes.model_server import ModelServer, calls, text
 from fakes.unprivileged import heed_permissions
+from remit.base.text import visible
 
 SURROGATE = b"\xed\xa0\xbd"
 DONE = {"text": "Done."}
@@ -30,7 +31,7 @@ def refused(home: Home, ran: Ran, code: int = 2) -> str:
     assert ran.code == code, ran.stderr
     [result] = ran.events
     assert (result["type"], result["exit_code"], result["is_error"]) == ("result", code, True)
-    assert result["errors"] and all(error in ran.stderr for error in result["errors"])
+    assert result["errors"] and all(visible(error) in ran.stderr for error in result["errors"])
     assert "Traceback" not in ran.stderr
     assert not home.out.exists() and not home.runs
     return "\n".join([*result["errors"], result["hint"]])
@@ -120,6 +121,7 @@ CASES: dict[str, tuple[dict[str, str | bytes], list[str], list[str]]] = {
         ["x", "-o", "o"],
         ["'journal.jsonl' there does not belong to a run", "-o DIR"],
     ),
+    "out: control characters": ({"a\x1b[31mb": ""}, ["x", "-o", "a\x1b[31mb"], ["a\x1b[31mb: this is not"]),
     "script: missing": ({}, ["x", "-m", "scripted/nope.yaml"], ["nope.yaml"]),
     "script: not UTF-8": ({"s.yaml": b"\n\xff"}, ["x", "-m", "scripted/s.yaml"], ["s.yaml:2", "0xff", "offset 1"]),
     "script: a lone surrogate": (
@@ -135,6 +137,7 @@ CASES: dict[str, tuple[dict[str, str | bytes], list[str], list[str]]] = {
     "replay: no recording": ({"r": "{}\n"}, ["x", "-m", "replay/r"], ["r:1"]),
     "model: unknown provider": ({}, ["x", "-m", "opnai/m"], ["there is no provider 'opnai'", "openai/MODEL"]),
     "flag: unknown": ({}, ["x", "--tool"], ["No such option: --tool", "remit run --help"]),
+    "flag: control characters": ({}, ["x", "--to\x1b[31m"], [r"No such option: --to\x1b[31m"]),
     "flag: no value": ({}, ["x", "-m"], ["'-m' requires an argument"]),
     "flag: wrong value": ({}, ["x", "--on-ask", "maybe"], ["'maybe' is not one of"]),
 }
@@ -160,6 +163,7 @@ def test_refused_before_anything_begins(home: Home, server: ModelServer, name: s
         "run", "--output-format", form, *more, *arguments, environ={"OPENAI_BASE_URL": server.url}, stdin=b""
     )
     told = refused(home, ran)
+    assert "\x1b" not in ran.stderr
     for part in said:
         assert part in told
     assert server.requests == []
@@ -184,6 +188,13 @@ def test_permissions(home: Home) -> None:
         assert not (home.work / "out").exists()
         homeless = home.run(*begin, preexec_fn=heed_permissions)
         assert "state/runs" in refused(home, homeless, code=9)
+        unrecorded = home.run(*begin, "-o", str(home.out), "--record", "r.jsonl", preexec_fn=heed_permissions)
+        assert "r.jsonl: the recording cannot be written: Permission denied" in refused(home, unrecorded, code=9)
+        (home.path / "state").chmod(0)
+        for command in (["runs", "list"], ["runs", "show", "last"], ["resume", "last"]):
+            unlisted = home.run(*command, preexec_fn=heed_permissions)
+            assert (unlisted.code, unlisted.stdout) == (9, b"")
+            assert "cannot read the list of runs: Permission denied" in unlisted.stderr
     finally:
         home.work.chmod(0o755)
         (home.path / "state").chmod(0o755)

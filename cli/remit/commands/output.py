@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from remit.base.errors import EnvironmentFault, RemitError, UsageFault, exit_code
+from remit.base.text import visible
 from remit.store.durable import scarce_fault
 
 STDOUT, STDERR = 1, 2
@@ -81,7 +82,7 @@ def _sink(fd: int) -> None:
 
 def report_error(error: RemitError, argv: Sequence[str]) -> int:
     """Print an error that ended the command before a prompt started; the exit code."""
-    write_stderr(f"error: {error}\n")
+    write_stderr(visible(f"error: {error}\n", keep="\n\t"))
     code = exit_code(error)
     if wants_json(argv):
         _write_result(error)

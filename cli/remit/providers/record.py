@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -262,6 +263,11 @@ def _of(agent: str) -> dict[str, str]:
     return {"agent": agent} if agent else {}
 
 
+_OF_THE_PLACE = frozenset(
+    {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE}
+)
+"""What is wrong with where the file is to be, and not with its name."""
+
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 """A link might make the file anywhere, and a FIFO would be waited for."""
 
@@ -273,6 +279,10 @@ def _opened(path: str) -> int:
     try:
         file = os.open(path, _FLAGS, 0o600)
     except (OSError, ValueError) as problem:
+        if isinstance(problem, OSError) and problem.errno in _OF_THE_PLACE and not os.path.isdir(path):
+            hint = "check owner and mode of the directory and what file system it is on, or name another file"
+            what = f"the recording cannot be written: {problem.strerror}"
+            raise EnvironmentFault(what, where=path, hint=hint) from None
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         if os.path.islink(path):
             reason = "this is a symbolic link"
