@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remit.base.spec import RunSpec
     from remit.config.settings import Settings
     from remit.tools.contract import Tool
-    from remit.wiring.sdk import Place, Plan, Wanted
+    from remit.wiring.sdk_plan import Place, Plan, Wanted
 
 STDIN, STDOUT = 0, 1
 MAX_STDIN_BYTES = 32 << 20
@@ -103,7 +103,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
 
 
 def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: str) -> Plan:
-    from remit.wiring.sdk import Plan
+    from remit.wiring.sdk_plan import Plan
 
     rules = read_rules(flags, cwd)
     mode = _mode(flags, rules, environ)
@@ -282,7 +282,7 @@ def _effort(flags: SdkFlags, wanted: Wanted) -> Any:
 def _place(flags: SdkFlags, settings: Settings, cwd: str) -> Place:
     from remit.store.run_list import find_session, latest_session
     from remit.wiring.rewind import Point
-    from remit.wiring.sdk import Place
+    from remit.wiring.sdk_plan import Place
 
     if flags.session_id is not None and not _UUID.fullmatch(flags.session_id):
         raise RefusedError("Error: Invalid session ID. Must be a valid UUID.")

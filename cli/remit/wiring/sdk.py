@@ -3,103 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 
-from remit.base.calls import Call, Outcome
 from remit.base.errors import SIGINT_EXIT, RemitError, exit_code
-from remit.base.events import Notice, Result
+from remit.base.events import Result
 from remit.base.ports import Names
 from remit.base.records import Record, UserSaid
-from remit.base.spec import RunSpec
-from remit.config.settings import Settings
-from remit.engine.client import Client, ControlFault, Reply
-from remit.engine.client_hooks import ClientHooks, Matcher, never_heard, read_matchers
+from remit.engine.client import Client
 from remit.engine.client_questions import ClientQuestions
-from remit.engine.hooks import Facts
 from remit.engine.inbox import Inbox
 from remit.engine.session import Session
-from remit.policy.modes import ModeName
-from remit.store.run_list import RunEntry
-from remit.store.rundir import RunDir
-from remit.stream.claude import VERSION, ClaudeStream
+from remit.stream.claude import ClaudeStream
 from remit.stream.claude_end import NOT_STARTED
 from remit.stream.inbound import LineReader, Said, Unreadable
-from remit.tools.contract import Tool
 from remit.wiring.assembly import ReadyRun
-from remit.wiring.client_tools import ClientServer
 from remit.wiring.driven import serve_jobs, take
-from remit.wiring.fork import fork
-from remit.wiring.implement import controls as implement_controls
-from remit.wiring.models import open_models
-from remit.wiring.permissions import Permissions, checked_mode
 from remit.wiring.ports import Listeners, Ports
-from remit.wiring.ready import Fresh, resume, start
-from remit.wiring.rewind import Point, go_back
-from remit.wiring.sdk_answers import (
-    context_usage,
-    effort_of_tokens,
-    initialized,
-    models,
-    refusals,
-    servers,
-    to_background,
-)
-
-PASSED_OVER = ("agents", "skills", "toolAliases", "planModeInstructions")
-"""Wishes of a client that change nothing here, which is told."""
-
-
-class Wanted(msgspec.Struct):
-    """What a client says before its first message, beside the flags. None: nothing."""
-
-    system: str | None = None
-    append: str | None = None
-    schema: dict[str, Any] | None = None
-    model: str | None = None
-    mode: str | None = None
-    effort: Any = msgspec.UNSET
-    matchers: dict[str, list[Matcher]] = {}
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where the session goes on. entry: the run that is taken up, None for a new one; with `fork` it is copied.
-    session_id: of a new one, "" for any. missing: the id that was asked for and is not there. point: the message that
-    it goes on from, None for the last."""
-
-    entry: RunEntry | None = None
-    fork: bool = False
-    session_id: str = ""
-    missing: str = ""
-    point: Point | None = None
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The command line, made into what a session needs. make_spec: from what the client wants and the tools that it
-    offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client.
-    left_out: whether a tool of theirs is not offered. directories: beside the working directory, that are read."""
-
-    settings: Settings
-    environ: Mapping[str, str]
-    cwd: str
-    make_spec: Callable[[Wanted, Sequence[Tool]], RunSpec]
-    place: Place
-    prompt: str | None = None
-    servers: tuple[str, ...] = ()
-    left_out: Callable[[str], bool] = lambda _: False
-    directories: tuple[str, ...] = ()
-    asks: bool = False
-    may_bypass: bool = False
-    partial: bool = False
-    replay: bool = False
-    ephemeral: bool = False
-    mode: str = "default"
-
-
-class BadInput(Exception):
-    """A line of the client that ends the session; the text is for stderr."""
+from remit.wiring.sdk_controls import Controls
+from remit.wiring.sdk_opening import hold_place, open_run
+from remit.wiring.sdk_plan import Plan
+from remit.wiring.sdk_wishes import Wishes
 
 
 class SdkSession:
@@ -120,17 +45,12 @@ class SdkSession:
         self._inbox = Inbox()
         seconds = plan.settings.client_seconds
         self._client = Client(self._inbox, stream.emit, ports.new_uuid, answer_seconds=seconds, names=names)
-        self._client.also_serve(self._controls())
-        self._client.on_permissions = self._permit
-        self._wanted = Wanted()
-        self._servers = {name: ClientServer(name, self._client) for name in plan.servers}
-        self._opened = asyncio.Event()
-        self._opened.set()
+        self._wishes = Wishes(plan, self._client)
+        self._controls = Controls(plan, stream, self._client, self._wishes)
+        self._client.also_serve(self._controls.table())
+        self._client.on_permissions = self._controls.permit
         self._ready: ReadyRun | None = None
-        self._permissions: Permissions | None = None
-        self._hooks: ClientHooks | None = None
         self._bad = False
-        self._left_out: list[str] = []
         self._stop: RemitError | None = None
         self._opening: asyncio.Task[bool] | None = None
 
@@ -167,8 +87,7 @@ class SdkSession:
         """Whether there is a message to begin with, once all is said that goes before it."""
         if not await self._inbox.wait():
             return False
-        await self._opened.wait()
-        await self._open_servers()
+        await self._wishes.settle()
         return True
 
     async def _serve(self) -> int:
@@ -193,52 +112,24 @@ class SdkSession:
     # -- opening -------------------------------------------------------------------------------
 
     def _start(self) -> ReadyRun:
-        plan = self._plan
-        if plan.place.missing:
-            raise RemitError(f"No conversation found with session ID: {plan.place.missing}", kind="no_session")
-        tools = self._ports_tools()
+        plan, stream = self._plan, self._stream
+        hold_place(plan)
+        tools = self._wishes.tools()
         ports = msgspec.structs.replace(
             self._ports,
             client=True,
             tools=tools,
             followers=(*self._ports.followers, self._follow),
             person=ClientQuestions(self._client) if plan.asks else None,
-            original=self._stream.keep_original,
+            original=stream.keep_original,
             names=self._client.names,
-            response=self._response,
+            response=self._controls.response,
         )
-        self._stream.servers += [
-            {"name": server.name, "status": server.status, "source": "sdk"} for server in self._servers.values()
+        stream.servers += [
+            {"name": server.name, "status": server.status, "source": "sdk"} for server in self._wishes.servers.values()
         ]
-        spec = plan.make_spec(self._wanted, tools)
-        self._spec = spec
-        heard = Listeners([self._stream], (), partial=plan.partial)
-        entry, fresh = plan.place.entry, Fresh(plan.place.session_id, plan.ephemeral)
-        if entry is None:
-            return start(spec, plan.settings, None, heard, ports, fresh=fresh)
-        if plan.place.point is not None:
-            return self._go_back(entry, plan.place.point, spec, heard, ports)
-        if plan.place.fork:
-            return fork(entry, self._taken_up, plan.settings, None, heard, ports, mode=spec.mode, fresh=fresh)
-        directory = RunDir.open(entry.path)
-        return resume(directory, self._taken_up, plan.settings, heard, ports, further=True, mode=spec.mode)
-
-    def _go_back(self, entry: RunEntry, point: Point, spec: RunSpec, heard: Listeners, ports: Ports) -> ReadyRun:
-        """A copy up to a message. What was there stays in the run that it was copied from."""
-        plan = self._plan
-        origin, kept = go_back(entry, point, plan.settings.state_dir)
-        # Without a fork the session keeps its id, and the newest run of an id is the one that is taken up.
-        same = entry.status.session_id if entry.status is not None and not plan.place.fork else ""
-        fresh = Fresh(plan.place.session_id or same, plan.ephemeral)
-        return fork(origin, self._taken_up, plan.settings, None, heard, ports, mode=spec.mode, fresh=fresh, kept=kept)
-
-    def _taken_up(self, old: RunSpec) -> RunSpec:
-        """The flags of this process, with the system prompt that the session began with unless there is another."""
-        spec = self._spec
-        if not spec.system_base and not spec.system:
-            spec = msgspec.structs.replace(spec, system_base=old.system_base, system=old.system)
-        self._spec = spec
-        return spec
+        heard = Listeners([stream], (), partial=plan.partial)
+        return open_run(plan, self._wishes.wanted, tools, heard, ports)
 
     def _no_run(self, error: RemitError) -> int:
         """An error before the first line of a run: stderr has it, and the client reads a result."""
@@ -261,63 +152,15 @@ class SdkSession:
         return 1
 
     def _enter(self, ready: ReadyRun) -> None:
-        plan = self._plan
         jobs = ready.jobs
         self._client.attach(ready.run, ready.recorder, None if jobs is None else jobs.inbox)
         self._inbox = self._inbox if jobs is None else jobs.inbox
         serve_jobs(ready, self._client)
-        self._client.also_serve(
-            {**implement_controls(ready, self._client.say), "background_tasks": to_background(jobs)}
-        )
-        self._permissions = Permissions(
-            ready.ruling, may_bypass=plan.may_bypass, told=self._told_permission, on_mode=self._on_mode
-        )
-        self._on_mode(ready.ruling.mode)
-        self._hook(self._wanted.matchers)
-        for text in (text for server in self._servers.values() for text in server.left_out):
-            ready.run.tell(Notice(kind="tools", text=text))
-        for text in self._left_out:
-            ready.run.tell(Notice(kind="input", text=text))
+        self._controls.enter(ready)
+        for notice in self._wishes.passed_over():
+            ready.run.tell(notice)
         if self._stop is not None:
             ready.run.stop(self._stop)
-
-    def _hook(self, matchers: Mapping[str, Sequence[Matcher]]) -> None:
-        """These callbacks are heard from here on."""
-        assert self._ready is not None
-        directory = self._ready.directory
-        if unheard := never_heard(matchers):
-            text = f"callbacks for {', '.join(unheard)} are never called: there is no such step here"
-            self._client.tell(Notice(kind="hooks", text=text))
-        if self._hooks is not None:
-            self._hooks.matchers = matchers
-        elif matchers:
-            facts = Facts(
-                directory.status.session_id,
-                directory.journal_path,
-                self._plan.cwd,
-                lambda: self._stream.mode,
-                response=self._response,
-            )
-            self._hooks = ClientHooks(self._client, matchers, facts)
-            self._ready.dispatch.hooks.add(self._hooks)
-
-    def _response(self, agent_id: str, call: Call, outcome: Outcome, content: str) -> Any:
-        return self._stream.response(agent_id, call.id, content, outcome.envelope())
-
-    def _ports_tools(self) -> tuple[Tool, ...]:
-        tools = (tool for server in self._servers.values() for tool in server.tools)
-        return tuple(tool for tool in tools if not self._plan.left_out(tool.name))
-
-    def _told_permission(self, text: str) -> None:
-        self._client.tell(Notice(kind="permissions", text=text))
-
-    def _on_mode(self, mode: ModeName) -> None:
-        self._stream.mode = mode
-        if self._ready is not None:
-            self._ready.dispatch.client = self._client if self._plan.asks else None
-
-    async def _open_servers(self) -> None:
-        await asyncio.gather(*(server.open() for server in self._servers.values() if server.status == "pending"))
 
     # -- while it lasts ------------------------------------------------------------------------
 
@@ -365,134 +208,8 @@ class SdkSession:
                 f"Error parsing streaming input line (type=unknown, {line.size} chars): SyntaxError: {line.what}"
             )
 
-    def _permit(self, updates: Sequence[Any]) -> None:
-        if self._permissions is not None:
-            self._permissions.update(updates)
-
-    # -- controls ------------------------------------------------------------------------------
-
-    def _controls(self) -> dict[str, Any]:
-        return {
-            "initialize": self._initialize,
-            "set_permission_mode": self._set_mode,
-            "set_model": self._set_model,
-            "set_max_thinking_tokens": self._set_thinking,
-            "mcp_status": self._mcp_status,
-            "mcp_reconnect": self._no_server,
-            "mcp_toggle": self._no_server,
-            "get_context_usage": self._context_usage,
-            "stop_task": self._stop_task,
-            "background_tasks": to_background(None),
-            "list_models": self._list_models,
-            "get_binary_version": self._version,
-            "implement": self._no_plan,
-            **refusals(),
-        }
-
-    async def _initialize(self, fields: Mapping[str, Any]) -> Reply:
-        if self._ready is not None:
-            # One that comes again says anew what its callbacks are; all else is settled.
-            self._hook(read_matchers(fields.get("hooks")))
-        else:
-            self._opened.clear()
-            try:
-                self._read_wishes(fields)
-                await self._open_servers()
-            finally:
-                self._opened.set()
-        key = "ANTHROPIC_API_KEY"
-        return initialized(self._stream.mode, key if self._plan.environ.get(key) else "none")
-
-    def _read_wishes(self, fields: Mapping[str, Any]) -> None:
-        wanted = self._wanted
-        wanted.matchers = read_matchers(fields.get("hooks"))
-        wanted.system = _text(fields.get("systemPrompt")) or wanted.system
-        wanted.append = _text(fields.get("appendSystemPrompt")) or wanted.append
-        if fields.get("jsonSchema") is not None:
-            from remit.base.json_schema import schema_fault, without_draft
-
-            schema = without_draft(fields["jsonSchema"])
-            if fault := schema_fault(schema):
-                raise ControlFault(f"jsonSchema: {fault}")
-            wanted.schema = schema
-        passed_over = [name for name in PASSED_OVER if fields.get(name)]
-        configs = fields.get("sdkMcpServerConfigs")
-        given = configs.values() if isinstance(configs, dict) else ()
-        if any(isinstance(each, dict) and each.get("tools") for each in given):
-            passed_over.append("tools of sdkMcpServerConfigs")
-        if passed_over:
-            self._left_out.append(f"{', '.join(passed_over)} of initialize: that has no effect here")
-        manifests = fields.get("sdkMcpServerManifests")
-        for name in fields.get("sdkMcpServers") or ():
-            server = self._servers.setdefault(str(name), ClientServer(str(name), self._client))
-            told = manifests.get(name) if isinstance(manifests, dict) else None
-            if isinstance(told, dict) and isinstance(told.get("tools"), list):
-                server.offer(told["tools"])
-
-    async def _set_mode(self, fields: Mapping[str, Any]) -> Reply:
-        if self._permissions is not None:
-            return {"mode": self._permissions.set_mode(fields.get("mode"))}
-        self._wanted.mode = self._stream.mode = checked_mode(fields.get("mode"), may_bypass=self._plan.may_bypass)
-        return {"mode": self._wanted.mode}
-
-    async def _set_model(self, fields: Mapping[str, Any]) -> Reply:
-        model = fields.get("model")
-        if model is not None and (not isinstance(model, str) or not model):
-            raise ControlFault("set_model: the model is a name or null")
-        before, self._wanted.model = self._wanted.model, model
-        if self._ready is not None:
-            try:
-                spec = self._plan.make_spec(self._wanted, self._ports_tools())
-                models = open_models(spec, self._plan.settings.config_dir, self._plan.environ, self._ready.guard)
-            except RemitError:
-                self._wanted.model = before
-                raise
-            self._ready.asker.use(models)
-        self._stream.tell_replay(f"Set model to {model or 'the default'}", "")
-        return {"model": model}
-
-    async def _set_thinking(self, fields: Mapping[str, Any]) -> Reply:
-        if "max_thinking_tokens" not in fields:
-            return {}
-        self._wanted.effort = effort_of_tokens(fields["max_thinking_tokens"])
-        if self._ready is not None:
-            self._ready.asker.effort = self._wanted.effort
-        return {}
-
-    async def _mcp_status(self, fields: Mapping[str, Any]) -> Reply:
-        return servers(tuple(self._servers.values()), self._stream.servers)
-
-    async def _no_server(self, fields: Mapping[str, Any]) -> Reply:
-        name = fields.get("serverName")
-        if any(each["name"] == name for each in self._stream.servers) or name in self._servers:
-            raise ControlFault(f"{name} stays as it is: servers are connected to once, at the start")
-        raise ControlFault(f"Server not found: {name}")
-
-    async def _stop_task(self, fields: Mapping[str, Any]) -> Reply:
-        raise ControlFault(f"there is no task {fields.get('task_id')!r}: nothing runs in the background here")
-
-    async def _context_usage(self, fields: Mapping[str, Any]) -> Reply:
-        if self._ready is None:
-            raise ControlFault("there is no conversation yet")
-        return context_usage(self._ready.run.tokens(), self._ready.asker)
-
-    async def _list_models(self, fields: Mapping[str, Any]) -> Reply:
-        return {"models": models()}
-
-    async def _version(self, fields: Mapping[str, Any]) -> Reply:
-        return {"version": VERSION}
-
-    async def _no_plan(self, fields: Mapping[str, Any]) -> Reply:
-        raise ControlFault("this session has no plan: it has never been in plan mode")
-
 
 def _code(stopped: RemitError | None) -> int:
     """Of a session that was stopped. SIGINT is how their clients end one that is well."""
     code = exit_code(stopped)
     return 0 if code == SIGINT_EXIT else code
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return "\n".join(each for each in value if isinstance(each, str))
-    return value if isinstance(value, str) else ""
