@@ -428,3 +428,21 @@ def test_an_allowance_of_another_shape_is_none(home: Home, reply: dict[str, Any]
         told = session.until("user")["message"]["content"][0]
         assert session.end() == 0
     assert told["is_error"] and what in told["content"] and not (home.work / "a.txt").exists()
+
+
+def test_messages_of_all_sessions_have_ids_of_their_own_and_tell_their_usage(home: Home) -> None:
+    used = {"usage": {"input": 7, "output": 3, "cache_read": 2}}
+    script = home.script({**WRITE, **used}, {**DONE, **used}, {**DONE, **used})
+    args = ("go", *STREAM, "--include-partial-messages", "--model", script, "--permission-mode", "acceptEdits")
+    first = run(home, *args)
+    second = run(home, *args, f"--resume={first.events[0]['session_id']}")
+    third = run(home, *args)
+    ids: list[str] = []
+    for ran in (first, second, third):
+        said = [line["message"] for line in ran.events if line["type"] == "assistant"]
+        assert [message["usage"]["input_tokens"] for message in said] == [7] * len(said)
+        assert said[0]["usage"]["output_tokens"] == 3 and said[0]["usage"]["cache_read_input_tokens"] == 2
+        begun = [line["event"]["message"]["id"] for line in ran.events if "message" in line.get("event", {})]
+        assert begun == [message["id"] for message in said]
+        ids += begun
+    assert len(ids) >= 5 and len(set(ids)) == len(ids)

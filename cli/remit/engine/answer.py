@@ -109,6 +109,16 @@ def wire_block(block: AnswerBlock) -> dict[str, object]:
     return {"type": "tool_use", "id": block.id, "name": block.tool, "input": wire_input(block.arguments)}
 
 
+def wire_usage(usage: Usage) -> dict[str, int]:
+    """Tokens in the stream's words."""
+    return {
+        "input_tokens": usage.input,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+    }
+
+
 def wire_input(arguments: str) -> dict[str, object]:
     """Arguments as an object; `__unparsedToolInput` holds what is none."""
     try:

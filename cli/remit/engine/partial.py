@@ -7,7 +7,7 @@ from typing import Any
 
 from remit.base.events import StreamEvent
 from remit.base.messages import CallBlock, Delta, TextBlock, Usage
-from remit.engine.answer import AnswerBlock
+from remit.engine.answer import AnswerBlock, wire_usage
 
 _DELTAS = {"text": ("text_delta", "text"), "thinking": ("thinking_delta", "thinking"), "call": ("input_json_delta", "")}
 
@@ -48,13 +48,7 @@ class PartialAnswer:
         self._ended = True
         for index in sorted(self._open):
             self._event("content_block_stop", index=self._numbers[index])
-        told = {
-            "input_tokens": usage.input,
-            "cache_creation_input_tokens": usage.cache_write,
-            "cache_read_input_tokens": usage.cache_read,
-            "output_tokens": usage.output,
-        }
-        self._event("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage=told)
+        self._event("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage=wire_usage(usage))
         self._event("message_stop")
 
     def again(self) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from remit.base.errors import BudgetSpent, ProviderBusy, RemitError, Verdict, exit_code
 from remit.base.events import Init, Result, Subtype
 from remit.base.spec import RunSpec
-from remit.engine.answer import wire_input
+from remit.engine.answer import wire_input, wire_usage
 from remit.engine.finish import Unmet
 from remit.engine.state import Denial, ModelUsage, State
 
@@ -77,12 +77,7 @@ def build_result(
         terminal_reason="max_turns" if _limit(error) == "turns" else TERMINAL_REASONS.get(verdict, verdict.value),
         total_cost_usd=round(state.ledger.usd, 6),
         cost_known=state.ledger.usd_known,
-        usage={
-            "input_tokens": usage.input,
-            "cache_creation_input_tokens": usage.cache_write,
-            "cache_read_input_tokens": usage.cache_read,
-            "output_tokens": usage.output,
-        },
+        usage=wire_usage(usage),
         modelUsage={name: _model(used) for name, used in state.model_usage.items()},
         permission_denials=[_denial(denial) for denial in state.denials.values()],
         pending=_pending(state),

@@ -23,7 +23,7 @@ from remit.base.messages import (
     UsagePart,
 )
 from remit.base.records import Answered, Noted, TurnStarted, Unanswered
-from remit.engine.answer import Answer, AnswerBlock, wire_block
+from remit.engine.answer import Answer, AnswerBlock, wire_block, wire_usage
 from remit.engine.models import Model
 from remit.engine.partial import PartialAnswer
 from remit.engine.recorder import Recorder
@@ -36,6 +36,10 @@ MAX_EMPTY_CUTS = 3
 _FALLBACK_KINDS = frozenset({"network", "quota", "cut"})
 """With every ProviderBusy: failures of this model that say nothing of the next one. A wrong key or name is
 the user's to mend, and a request that is refused as it stands would be refused again."""
+
+
+Heard = Callable[[AnswerBlock, Usage], None]
+"""Told each block of an answer as it is finished, and the usage as far as it is known by then."""
 
 
 class Asker:
@@ -65,6 +69,7 @@ class Asker:
         self._cache_key = cache_key
         self._sight = Sight()
         self._coming = Answer(0, ())
+        self._held: tuple[int, AnswerBlock, Usage, Heard] | None = None
 
     @property
     def model(self) -> Model:
@@ -139,7 +144,7 @@ class Asker:
         self,
         messages: Sequence[Message],
         answer: Answer,
-        heard: Callable[[AnswerBlock], None] | None = None,
+        heard: Heard | None = None,
         *,
         tools: bool = True,
     ) -> None:
@@ -154,9 +159,14 @@ class Asker:
             effort=self.effort,
             cache_key=self._cache_key,
         )
-        async with aclosing(self.model.provider.stream(request)) as parts:  # type: ignore[type-var]
-            async for part in parts:
-                self._take(part, messages, answer, heard)
+        try:
+            async with aclosing(self.model.provider.stream(request)) as parts:  # type: ignore[type-var]
+                async for part in parts:
+                    if not isinstance(part, UsagePart):
+                        self._let_go(answer.usage if isinstance(part, StopPart) else None)
+                    self._take(part, messages, answer, heard)
+        finally:
+            self._let_go(answer.usage)
         if answer.stop is None:
             what = "the model's answer ended without saying why"
             raise ProviderFault(what, hint="the server closed the stream early", kind="cut")
@@ -181,7 +191,7 @@ class Asker:
             self._coming = answer = Answer(turn, state.call_ids)
             self._begin_partial(turn)
             try:
-                await self.complete(state.messages, answer, lambda block: self._tell_block(block, turn))
+                await self.complete(state.messages, answer, lambda block, usage: self._tell_block(block, turn, usage))
                 return answer
             except ProviderFault as fault:
                 failed = fault
@@ -205,7 +215,7 @@ class Asker:
         if not answer.is_worth_keeping():
             return False
         for block in added:
-            self._tell_block(block, turn)
+            self._tell_block(block, turn, answer.usage)
         text = f"the answer broke off; what had come is kept, and the run goes on from there ({why})"
         self._recorder.record(Noted("repair", text), sync=False)
         self._recorder.emit(Notice(kind="cut", text=text))
@@ -216,7 +226,7 @@ class Asker:
         part: Part,
         messages: Sequence[Message],
         answer: Answer,
-        heard: Callable[[AnswerBlock], None] | None,
+        heard: Heard | None,
     ) -> None:
         match part:
             case Delta():
@@ -227,9 +237,7 @@ class Asker:
                 block = answer.add(part)
                 self._tell_repairs(answer)
                 if heard is not None:
-                    heard(block)
-                    if self._telling is not None:
-                        self._telling.end_block(part.index, block)
+                    self._held = part.index, block, answer.usage, heard
             case UsagePart(usage=usage):
                 answer.usage = usage
             case StopPart(reason=reason):
@@ -242,13 +250,23 @@ class Asker:
                     self._telling.again()
                 self._retry(part)
 
+    def _let_go(self, usage: Usage | None) -> None:
+        """Tell the block that waits: the usage of an answer often comes right behind its last block. usage: at the end
+        of the answer, None before that."""
+        if self._held is None:
+            return
+        (index, block, then, heard), self._held = self._held, None
+        heard(block, then if usage is None else usage)
+        if self._telling is not None:
+            self._telling.end_block(index, block)
+
     def _tell_repairs(self, answer: Answer) -> None:
         while answer.repairs:
             text = answer.repairs.pop()
             self._recorder.record(Noted("repair", text), sync=False)
             self._recorder.emit(Notice(kind="repair", text=text))
 
-    def _tell_block(self, block: AnswerBlock, turn: int) -> None:
+    def _tell_block(self, block: AnswerBlock, turn: int, usage: Usage) -> None:
         line = Assistant(
             message={
                 "id": f"msg_{turn}",
@@ -258,7 +276,7 @@ class Asker:
                 "content": [wire_block(block)],
                 "stop_reason": None,
                 "stop_sequence": None,
-                "usage": {"input_tokens": 0, "output_tokens": 0},
+                "usage": wire_usage(usage),
             },
             timestamp=self._recorder.timestamp(),
         )

@@ -82,6 +82,7 @@ class ClaudeStream:
         ]
         self._cwd = ""
         self._session_id = ""
+        self._run_id = ""
         self._prompt = Prompt()
         self._calls: dict[tuple[str, str], Known] = {}
         self._denied: dict[tuple[str, str], Line] = {}
@@ -151,6 +152,7 @@ class ClaudeStream:
     @_lines.register(Init)
     def _(self, event: Init) -> Iterator[Line]:
         self._cwd = event.cwd
+        self._run_id = event.run_id
         self._prompt.turns = event.limits.get("turns")
         self._prompt.usd = event.limits.get("usd")
         yield {
@@ -188,7 +190,9 @@ class ClaudeStream:
             if not event.agent_id:
                 self._prompt.tools = block["type"] == "tool_use"
                 self._prompt.text = block["text"] if block["type"] == "text" else self._prompt.text
-            message = {**event.message, "content": [self._block(block, event)], "context_management": None}
+            content = [self._block(block, event)]
+            message = {**event.message, "id": self._id(event.message["id"]), "content": content}
+            message["context_management"] = None
             yield {
                 "type": "assistant",
                 "message": message,
@@ -198,6 +202,10 @@ class ClaudeStream:
                 "timestamp": event.timestamp,
                 **_agent(event),
             }
+
+    def _id(self, message_id: str) -> str:
+        """Of a message, like no other of any session: clients count usage once for each id."""
+        return message_id.replace("msg_", f"msg_{self._run_id}_", 1)
 
     def _block(self, block: Line, event: Assistant) -> Line:
         if block["type"] != "tool_use":
@@ -272,9 +280,12 @@ class ClaudeStream:
     @_lines.register(StreamEvent)
     def _(self, event: StreamEvent) -> Iterator[Line]:
         line, block = _plain(event), event.event.get("content_block")
+        line["api_message_id"] = self._id(event.api_message_id)
         if isinstance(block, dict) and block.get("type") == "tool_use":
             shown = {**block, "name": self._names.tool(block["name"])}
             line["event"] = {**event.event, "content_block": shown}
+        if isinstance(begun := event.event.get("message"), dict):
+            line["event"] = {**event.event, "message": {**begun, "id": self._id(begun["id"])}}
         yield line
 
     @_lines.register(Status)
