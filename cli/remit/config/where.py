@@ -27,7 +27,7 @@ def state_dir(environ: Mapping[str, str]) -> str:
         return os.path.abspath(environ[STATE_DIR])
     import platformdirs
 
-    return platformdirs.user_state_dir("remit", appauthor=False)
+    return _own(platformdirs.user_state_dir("remit", appauthor=False))
 
 
 def cache_dir(environ: Mapping[str, str]) -> str:
@@ -38,11 +38,36 @@ def cache_dir(environ: Mapping[str, str]) -> str:
         return os.path.abspath(environ[CACHE_DIR])
     import platformdirs
 
-    return platformdirs.user_cache_dir("remit", appauthor=False)
+    return _own(platformdirs.user_cache_dir("remit", appauthor=False))
 
 
 def examples_dir() -> str:
     """The directory of copies of examples: not one of remit's own, which no run may read. It may not exist."""
     import platformdirs
 
-    return platformdirs.user_data_dir("remit-examples", appauthor=False)
+    return _own(platformdirs.user_data_dir("remit-examples", appauthor=False))
+
+
+def _own(path: str) -> str:
+    """`path`; for root, who was left the home directory of another user, the same place in root's own. What root makes
+    in that of another, that user could not change any more."""
+    home = os.path.expanduser("~")
+    if os.geteuid() != 0 or not path.startswith(f"{home}/"):
+        return path
+    above = path
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    try:
+        owner = os.stat(above).st_uid
+    except OSError:
+        return path
+    return path if owner == 0 else _home_of_root() + path[len(home) :]
+
+
+def _home_of_root() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(0).pw_dir
+    except KeyError:
+        return "/root"

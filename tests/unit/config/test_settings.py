@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from remit.base.errors import Faults
 from remit.base.spec import Price
 from remit.config.settings import Origin, Settings, load_settings
-from remit.config.where import cache_dir, config_dir, state_dir
+from remit.config.where import cache_dir, config_dir, examples_dir, state_dir
 
 FULL = """\
 model = "anthropic/claude-sonnet-4-5"
@@ -289,3 +290,22 @@ def test_the_output_filter_can_be_turned_off(tmp_path: Path) -> None:
         False,
         f"{tmp_path / 'remit.toml'}:2",
     )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change owners")
+def test_root_keeps_nothing_in_the_home_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    usual = [state_dir({}), cache_dir({}), examples_dir()]
+    assert all(place.startswith(f"{tmp_path}/") for place in usual)
+    os.chown(tmp_path, 65534, 65534)
+    own = pwd.getpwuid(0).pw_dir
+    assert [state_dir({}), cache_dir({}), examples_dir()] == [place.replace(str(tmp_path), own) for place in usual]
+    assert config_dir({}).startswith(f"{tmp_path}/")
+    # What root has there already it goes on with, and what is asked for by name is done.
+    os.makedirs(usual[0])
+    assert state_dir({}) == usual[0]
+    assert cache_dir({"REMIT_CACHE_DIR": usual[1]}) == usual[1]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / "other"))
+    assert cache_dir({}) == str(tmp_path.parent / "other" / "remit")

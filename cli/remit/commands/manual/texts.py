@@ -301,7 +301,11 @@ COMMAND_TEXTS: dict[str, CommandText] = {
 ENVIRONMENT: tuple[tuple[str, str], ...] = (
     ("REMIT_MODEL", "The model when neither flag nor task names one; goes before `model` of the settings."),
     ("REMIT_CONFIG_DIR", "Directory of the settings, instead of the usual one of the system."),
-    ("REMIT_STATE_DIR", "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings."),
+    (
+        "REMIT_STATE_DIR",
+        "Directory of runs and of all else that remit keeps; goes before `state_dir` of the settings. Root with the "
+        "home directory of another user has it in its own.",
+    ),
     ("REMIT_CACHE_DIR", "Directory of what can be found out anew; goes before `cache_dir` of the settings."),
     ("REMIT_FETCH_ALLOWED_PORTS", "Ports that web tools and commands may reach, separated by commas. Default 80,443."),
     ("REMIT_PYTHON_WORKER", "The program that runs the scripts of python_execution, in place of the installed one."),
