@@ -51,7 +51,8 @@ def run_turns(out: str) -> None:
     from remit import wiring
     from remit.base.records import Record, TurnStarted
     from remit.commands.execute import Watch, drive
-    from remit.config.resolve import RunFlags, build_spec
+    from remit.config.flags import RunFlags
+    from remit.config.resolve import build_spec
     from remit.config.settings import load_settings
     from remit.tools.registry import tool_effects
 

@@ -14,7 +14,8 @@ import sys
 
 from remit import wiring
 from remit.base.records import Record
-from remit.config.resolve import RunFlags, build_spec
+from remit.config.flags import RunFlags
+from remit.config.resolve import build_spec
 from remit.config.settings import load_settings
 from remit.tools.registry import tool_effects
 

@@ -23,7 +23,8 @@ from remit.base.ports import Page
 from remit.base.records import Answered, Record
 from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
 from remit.commands.stdin import stdin_reader
-from remit.config.resolve import RunFlags, build_spec
+from remit.config.flags import RunFlags
+from remit.config.resolve import build_spec
 from remit.config.settings import load_settings
 from remit.net.guard import CheckedUrl, check_url
 from remit.tools.registry import tool_effects

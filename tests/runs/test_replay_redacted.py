@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from remit.commands.stdin import stdin_reader
-from remit.config.resolve import RunFlags, build_spec
+from remit.config.flags import RunFlags
+from remit.config.resolve import build_spec
 from remit.config.settings import load_settings
 from remit.tools.registry import tool_effects
 from remit.wiring import Listeners, Ports, ReadyRun, start

@@ -13,7 +13,7 @@ from remit.commands.caps import limits
 
 if TYPE_CHECKING:
     from remit.commands.sessions import SessionFlags
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
     from remit.config.settings import Settings
     from remit.store.run_list import RunEntry
     from remit.wiring import Listeners, Ports, ReadyRun
@@ -49,7 +49,7 @@ def begin(given: Mapping[str, Any]) -> None:
     """Start the run, and end the process with its exit code. given: the parameters of `remit run`, by name; all of
     them. Raises Faults."""
     from remit.commands.sessions import SessionFlags
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
 
     output_format, prompt, prompt_file = given["output_format"], given["prompt"], given["prompt_file"]
     driven = given["input_format"] == "stream-json"

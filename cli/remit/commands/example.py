@@ -11,8 +11,8 @@ import msgspec
 from remit.base.errors import UsageFault
 from remit.commands.output import write_stderr
 from remit.commands.task import SCRIPT_FILE, example_names
+from remit.config.flags import RunFlags
 from remit.config.load import did_you_mean
-from remit.config.resolve import RunFlags
 from remit.config.settings import Settings
 
 

@@ -11,7 +11,7 @@ from remit.base.errors import EXIT_MEANINGS, exit_word
 from remit.commands.caps import LIMIT_FLAGS
 
 if TYPE_CHECKING:
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
 
 # The mark keeps the lines of the table as they are.
 EXIT_CODES = "\b\nExit codes:\n" + "\n".join(
@@ -154,7 +154,7 @@ MaxArtifactsTotalBytes = Annotated[
 
 def offer_flags(given: Mapping[str, Any]) -> RunFlags:
     """The flags that decide what a model gets, among the parameters of a command that only tells of it."""
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
 
     names = given["names"]
     return RunFlags(

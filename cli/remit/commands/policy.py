@@ -71,7 +71,7 @@ def explain(
 
     Every source that speaks is shown. Nothing is run, and no use of an approval is counted."""
     from remit import wiring
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
     from remit.config.settings import load_settings
     from remit.wiring.offer import load_approvals
     from remit.workspace.root import Root

@@ -51,8 +51,8 @@ def resume(
     from remit.commands.execute import Watch, catch_signals, drive, leave, listeners
     from remit.commands.sessions import noted
     from remit.commands.stdin import stdin_reader
+    from remit.config.flags import RunFlags
     from remit.config.images import as_it_is
-    from remit.config.resolve import RunFlags
     from remit.config.resume import ResumeFlags, changed_spec, said_by
     from remit.config.settings import load_settings
     from remit.providers.catalog import placed

@@ -213,7 +213,8 @@ def _spec(
     systems: tuple[str, str],
 ) -> RunSpec:
     from remit.base.spec import Expect
-    from remit.config.resolve import RunFlags, build_spec
+    from remit.config.flags import RunFlags
+    from remit.config.resolve import build_spec
     from remit.tools.registry import tool_effects
 
     named = [tool.name for tool in tools]

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from remit.base.errors import UsageFault
-from remit.config.resolve import MAX_PROMPT_BYTES
+from remit.config.asked import MAX_PROMPT_BYTES
 
 FIRST_BYTE_SECONDS = 5.0
 

@@ -13,12 +13,14 @@ from remit.base.errors import Faults, UsageFault
 from remit.base.limits import Limits
 from remit.base.records import UserSaid
 from remit.base.spec import RunSpec, Source
+from remit.config.asked import StdinRead, StdinWish
+from remit.config.flags import RunFlags
 from remit.config.images import FitPicture
 from remit.config.limits import limits_from, limits_from_flags
 from remit.config.load import MAX_FILE_BYTES, decode, read_bytes
 from remit.config.models import resolve_models
 from remit.config.names import model_fault
-from remit.config.resolve import RunFlags, StdinRead, StdinWish, build_spec
+from remit.config.resolve import build_spec
 from remit.config.settings import Settings
 from remit.config.task import ToolEffects
 

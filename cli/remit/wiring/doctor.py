@@ -105,7 +105,7 @@ def _servers(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding
 
 def _policies(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
     """The rule files that hold for every run from here."""
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
     from remit.wiring.offer import load_rules, spec_without_prompt
 
     spec = spec_without_prompt(RunFlags(), settings)
@@ -119,7 +119,7 @@ def _policies(settings: Settings, environ: Mapping[str, str]) -> Iterator[Findin
 
 def _sandbox(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
     """What this machine lends to confine commands."""
-    from remit.config.resolve import RunFlags
+    from remit.config.flags import RunFlags
     from remit.store.leavings import Leavings
     from remit.wiring.confine import try_out
     from remit.wiring.offer import load_rules, spec_without_prompt

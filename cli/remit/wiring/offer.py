@@ -16,8 +16,9 @@ from remit.base.ports import Recorded
 from remit.base.resources import Effect
 from remit.base.spec import Environment, Loading, RunSpec
 from remit.config.environment import read_environment
+from remit.config.flags import RunFlags
 from remit.config.instructions import read_instructions
-from remit.config.resolve import RunFlags, build_spec
+from remit.config.resolve import build_spec
 from remit.config.settings import Settings
 from remit.engine.models import Model
 from remit.engine.shelf import WHEN_KEPT

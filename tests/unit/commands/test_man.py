@@ -26,9 +26,9 @@ from remit.commands.manual.schema_words import default_words, type_words
 from remit.commands.manual.texts import COMMAND_TEXTS
 from remit.commands.stdin import FIRST_BYTE_SECONDS
 from remit.commands.tree import Command, command_at, command_tree
+from remit.config.asked import MAX_PROMPT_BYTES
 from remit.config.hooks import fitted, read_hooks
 from remit.config.profiles import ProfileKeys, load_profile
-from remit.config.resolve import MAX_PROMPT_BYTES
 from remit.config.schema import task_schema
 from remit.config.settings import Settings
 from remit.config.task import examine_task

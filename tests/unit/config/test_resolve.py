@@ -16,8 +16,10 @@ from remit.base.errors import Faults
 from remit.base.limits import Limits
 from remit.base.resources import Effect
 from remit.base.spec import Expect, PolicySource, Price, RunSpec, Source, Tick
+from remit.config.asked import StdinWish, with_stdin_block
+from remit.config.flags import RunFlags
 from remit.config.models import resolve_models
-from remit.config.resolve import RunFlags, StdinWish, build_spec, with_stdin_block
+from remit.config.resolve import build_spec
 from remit.config.settings import Settings
 
 EFFECTS = {
