@@ -10,6 +10,7 @@ import pytest
 from fakes.cli import Home, Ran, ended, journal
 from fakes.model_server import ModelServer, calls, refusal, text
 from fakes.speaking import KEY
+from remit.commands.manual.formats import GOAL_SCRIPT_EXAMPLE
 
 GOAL = "report.txt says how many lines there are"
 
@@ -47,6 +48,13 @@ def test_a_goal_that_is_met_at_once(home: Home) -> None:
     [judged] = journal(home.out, "goal_judged")
     assert (judged["turn"], judged["number"], judged["reason"]) == (1, 1, "because")
     assert ran.result["num_turns"] == 1
+
+
+def test_the_script_of_the_manual_plays_a_goal(home: Home) -> None:
+    home.write("script.yaml", GOAL_SCRIPT_EXAMPLE)
+    ran = home.stream("Test it.", "-m", "scripted/script.yaml", "--goal", "the tests pass", "-o", str(home.out))
+    assert ended(home.out, 0)["result"] == "The tests pass."
+    assert [word for kind, word in told(ran) if kind == "evaluation"] == ["not_met", "met"]
 
 
 def test_the_reason_sends_the_model_on(home: Home) -> None:

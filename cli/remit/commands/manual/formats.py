@@ -61,6 +61,20 @@ turns:
   - text: The report is written.
 """
 
+GOAL_SCRIPT_EXAMPLE = """\
+version: 1
+turns:
+  - text: I think so.
+  - text: The tests pass.
+agents:
+  - when: "[assistant] The tests pass."
+    turns:
+      - text: '{"verdict": "met", "reason": "They ran, and passed."}'
+  - when: "[assistant] I think so."
+    turns:
+      - text: '{"verdict": "not_met", "reason": "Nothing was run yet."}'
+"""
+
 POLICY_EXAMPLE = """\
 version = 1
 
@@ -263,6 +277,18 @@ def script_page() -> Page:
             ),
             Section("KEYS", tuple(_keys(definitions["Script"], definitions, ""))),
             Section("EXAMPLE", (Para("With two rows in sales.csv, of 10 and 20 units:"), Code(SCRIPT_EXAMPLE))),
+            Section(
+                "GOALS",
+                (
+                    Para(
+                        "What is asked of the model that judges a `--goal` holds the transcript, with `[assistant]` "
+                        "before what the model said: an entry of `agents` answers it. Its answer is an object of JSON "
+                        "with `verdict`, which is met, not_met or impossible, and `reason`, a text. What was said "
+                        "earlier is in later transcripts too, so that the last words stand first:"
+                    ),
+                    Code(GOAL_SCRIPT_EXAMPLE),
+                ),
+            ),
             Section("SEE ALSO", (Para("remit-run(1), remit-task(1), remit-task(5), remit-tools(7)"),)),
         ),
     )
