@@ -219,7 +219,7 @@ complete -c remit -n '__remit_in policy explain' -l mode -l permission-mode -x -
 complete -c remit -n '__remit_in policy explain' -l json -d 'Print one JSON object.'
 complete -c remit -n '__remit_in policy explain' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 policy explain' -x -a 'analyze_csv batch code_context code_expand code_impact code_map code_refs execution_environment fetch_url file_apply_patch file_edit file_glob file_grep file_index file_read file_write list_files plan propose_memory python_execution question read_file search_files shell task task_control todo_write tool_output update_plan view_image write_artifact'
-complete -c remit -n '__remit_at 1 runs' -a list -d 'List runs, newest first.'
+complete -c remit -n '__remit_at 1 runs' -a list -d 'List runs, newest first. A narrow terminal is shown fewer columns; --json has all.'
 complete -c remit -n '__remit_at 1 runs' -a show -d 'Show what a run did, what it was refused, and how to go on.'
 complete -c remit -n '__remit_at 1 runs' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in runs list' -l json -d 'Print a JSON array.'

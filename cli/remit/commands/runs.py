@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 
@@ -27,6 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="List runs and show one.",
 )
+
+
+SPARED = ("SESSION", "PROMPTS", "MODEL", "TOOK")
+"""Columns of the list that a narrow terminal does without, in this order."""
 
 
 class Denial(msgspec.Struct, frozen=True):
@@ -82,7 +87,7 @@ def list_(
     number: int = typer.Option(20, "-n", "--number", min=1, metavar="N", help="At most so many, newest first."),
     everything: bool = typer.Option(False, "--all", help="Also those whose directory is gone."),
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first. A narrow terminal is shown fewer columns; --json has all."""
     entries, hidden = (list_runs(_state_dir(), number), 0) if everything else there(_state_dir(), number)
     if hidden:
         what = "1 run whose directory is" if hidden == 1 else f"{hidden} runs whose directories are"
@@ -96,7 +101,7 @@ def list_(
         if not hidden:
             typer.echo("no runs yet", err=True)
         return
-    for line in table(entries):
+    for line in table(entries, _columns()):
         typer.echo(line)
 
 
@@ -132,9 +137,11 @@ def there(state_dir: str, number: int) -> tuple[list[RunEntry], int]:
     return found, gone
 
 
-def table(entries: Sequence[RunEntry]) -> list[str]:
-    """The runs as lines of aligned columns."""
-    rows = [("RUN", "STATUS", "STARTED (UTC)", "TOOK", "PROMPTS", "SESSION", "MODEL", "NAME", "DIRECTORY")]
+def table(entries: Sequence[RunEntry], width: int | None = None) -> list[str]:
+    """The runs as lines of aligned columns. width: of the terminal, in which they have to find room."""
+    rows: list[tuple[str, ...]] = [
+        ("RUN", "STATUS", "STARTED (UTC)", "TOOK", "PROMPTS", "SESSION", "MODEL", "NAME", "DIRECTORY")
+    ]
     for entry in entries:
         status = entry.status or RunStatus(run_id=entry.run_id)
         rows.append(
@@ -150,8 +157,26 @@ def table(entries: Sequence[RunEntry]) -> list[str]:
                 visible(status.workspace) if entry.status else visible(entry.path),
             )
         )
+    lines = _aligned(rows)
+    for name in SPARED:
+        if width is None or max(map(len, lines)) <= width:
+            return lines
+        at = rows[0].index(name)
+        rows = [row[:at] + row[at + 1 :] for row in rows]
+        lines = _aligned(rows)
+    return [line if width is None or len(line) <= width else f"{line[: width - 3]}..." for line in lines]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
+
+
+def _columns() -> int | None:
+    """Of the terminal that stdout is; None where it is none."""
+    from remit.stream.progress import terminal_width
+
+    return terminal_width(sys.stdout.fileno()) if sys.stdout.isatty() else None
 
 
 def report_of(entry: RunEntry) -> RunReport:

@@ -25,7 +25,10 @@ from remit.base.records import (
 )
 from remit.base.resources import Effect, Resource
 from remit.commands.entry import run_app
+from remit.commands.runs import table
 from remit.store.journal import FileJournal
+from remit.store.run_list import RunEntry
+from remit.store.run_status import RunStatus
 from remit.store.rundir import RunDir
 
 ONE, TWO, THREE = "20260101-000000-aaaaaa", "20260102-000000-bbbbbb", "20260103-000000-cccccc"
@@ -145,6 +148,30 @@ def test_only_gone_runs_are_said(state: str, tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "gone").rename(tmp_path / "moved")
     assert run_app(["runs", "list"]) == 0
     assert capsys.readouterr() == ("", "1 run whose directory is gone: not shown, --all does\n")
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (None, "RUN STATUS STARTED TOOK PROMPTS SESSION MODEL NAME DIRECTORY"),
+        (111, "RUN STATUS STARTED TOOK PROMPTS SESSION MODEL NAME DIRECTORY"),
+        (110, "RUN STATUS STARTED TOOK PROMPTS MODEL NAME DIRECTORY"),
+        (100, "RUN STATUS STARTED TOOK MODEL NAME DIRECTORY"),
+        (80, "RUN STATUS STARTED TOOK NAME DIRECTORY"),
+        (72, "RUN STATUS STARTED NAME DIRECTORY"),
+    ],
+)
+def test_a_narrow_terminal_is_shown_fewer_columns(width: int | None, columns: str) -> None:
+    told = {"status": "done", "model": "scripted/demo", "name": "weekly", "workspace": "/work/here"}
+    status = RunStatus(run_id=ONE, started=1000.0, ended=1003.25, **told)
+    lines = table([RunEntry(ONE, "/out", "done", status)], width)
+    assert lines[0].replace("(UTC)", "").split() == columns.split()
+    assert lines[1].endswith("/work/here") and (width is None or max(map(len, lines)) <= width)
+
+
+def test_a_line_that_still_does_not_fit_is_cut() -> None:
+    lines = table([RunEntry(ONE, "/" + "long/" * 30, "gone")], 80)
+    assert [len(line) for line in lines][1] == 80 and lines[1].endswith("...")
 
 
 def test_the_list_is_bounded(state: str, capsys: pytest.CaptureFixture[str]) -> None:
