@@ -20,11 +20,11 @@ from pathlib import Path
 from remit.base.resources import Effect, Resource
 from remit.net.dial import SystemResolver, TcpConnector
 from remit.net.proxy import CommandProxy
+from remit.workspace.capture import Capture
 from remit.workspace.process import Confinement, ProcessGrant
 from remit.workspace.sandbox import Grounds, Sandbox
 from remit.workspace.sandbox_probe import probe, wished
 from remit.workspace.sandbox_secrets import WorkspaceSecrets
-from remit.workspace.terminal import Screen
 
 ROUNDS = 30
 FLOOD_ROUNDS = 7
@@ -61,7 +61,7 @@ def proxy() -> CommandProxy:
 
 
 def held(workspace: str, confinement: Confinement, *, proxied: bool = False) -> Case:
-    """As the shell tool runs it, with its screens. proxied: with hosts granted, of which none is asked for."""
+    """As the shell tool runs it, with its captures. proxied: with hosts granted, of which none is asked for."""
 
     async def run(line: str) -> None:
         process = ProcessGrant(
@@ -71,13 +71,13 @@ def held(workspace: str, confinement: Confinement, *, proxied: bool = False) -> 
             confinement=confinement,
             way_out=proxy() if proxied else None,
         )
-        screens = (Screen(1 << 20), Screen(1 << 20))
+        captures = (Capture(1 << 20), Capture(1 << 20))
         finished = await process.shell(
-            line, workdir=".", seconds=60, take=lambda stream, data: screens[stream - 1].feed(data)
+            line, workdir=".", seconds=60, take=lambda stream, data: captures[stream - 1].feed(data)
         )
         assert finished.exit_code == 0, finished
-        for screen in screens:
-            screen.finish()
+        for capture in captures:
+            capture.finish()
 
     return run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,14 @@ def test_output_is_shown_as_a_terminal_would(tmp_path: Path) -> None:
         "exit code 0\n100%\n\ufffd\n"
         "[2 rows drawn over, as by a progress bar]\n[1 bytes that are not UTF-8, shown as \ufffd]"
     )
+
+
+def test_of_a_bar_beyond_the_limit_bytes_are_told_and_what_came_before_is_shown(tmp_path: Path) -> None:
+    outcome = shell(tmp_path, r"echo first; yes $'\r 50%' | tr -d '\n' | head -c 2000000; printf '\r100%%\nlast\n'")
+    lines = outcome.text.split("\n")
+    assert lines[:4] == ["exit code 0", "first", "100%", "last"]
+    assert re.fullmatch(r"\[\d+ rows drawn over, as by a progress bar]", lines[4])
+    assert re.fullmatch(r"\[19\d{5} bytes of more such rows, not counted]", lines[5])
 
 
 @pytest.mark.parametrize("workdir", ["sub", "./sub/", "ABSOLUTE"])

@@ -23,12 +23,14 @@ class Scrollback:
 
     def __init__(self, max_bytes: int, reach: int) -> None:
         """max_bytes: to keep, two thirds from the start and one from the end. reach: bytes before the end
-        of the text, at its longest, from which rows can be taken back; what is above has scrolled away."""
+        of the text, at its longest, from which rows can be taken back; what is above has scrolled away.
+
+        end_bytes: of the end of a text, all that is shown of it and all that can be taken back."""
         self._head_bytes = max_bytes * 2 // 3
         self._tail_bytes = max_bytes - self._head_bytes
         self._reach = reach
         # One byte more than is shown or reached tells whether a line starts there.
-        self._end_bytes = self._tail_bytes + reach + 1
+        self.end_bytes = self._tail_bytes + reach + 1
         self._head = bytearray()
         self._end = bytearray()
         self._start = 0
@@ -40,17 +42,17 @@ class Scrollback:
 
     def append(self, data: bytes) -> None:
         """Valid UTF-8 without CR, BS and ESC."""
-        if len(data) > self._end_bytes and self._start + len(self._end) >= self._head_bytes:
+        if len(data) > self.end_bytes and self._start + len(self._end) >= self._head_bytes:
             # The start of such a chunk has scrolled away by its end: it is not copied.
             self._let_go(len(self._end))
-            gone = len(data) - self._end_bytes
+            gone = len(data) - self.end_bytes
             self._count(data, 0, gone)
             self._start += gone
             data = data[gone:]
         self._end += data
         self._longest = max(self._longest, self._start + len(self._end))
-        if len(self._end) > 2 * self._end_bytes:
-            self._let_go(self._longest - self._end_bytes - self._start)
+        if len(self._end) > 2 * self.end_bytes:
+            self._let_go(self._longest - self.end_bytes - self._start)
 
     def _let_go(self, count: int) -> None:
         """Moves the first bytes of `_end` to the head, as far as it has room, and drops the others."""
@@ -65,6 +67,19 @@ class Scrollback:
         counted = min(end, COUNTED_BYTES - self._start)
         if counted > start:
             self._gone_lines += data.count(b"\n", start, counted)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the start that is kept can change no more."""
+        return self._longest - self._reach >= self._head_bytes
+
+    def leave_out(self, data: bytes) -> None:
+        """Goes on below this, which is not kept. The start must be settled."""
+        self._let_go(len(self._end))
+        self._count(data, 0, len(data))
+        self._start += len(data)
+        self._longest = max(self._longest, self._start)
+        self._page = self._start
 
     def at_line_start(self) -> bool:
         return not self._end or self._end.endswith(b"\n")
@@ -108,21 +123,34 @@ class Scrollback:
 
     def kept(self, rows: bytes) -> Kept:
         """The text, followed by the rows that are taken off it."""
-        end = bytes(self._end + rows)
-        total = self._start + len(end)
-        lines = self._head.count(b"\n") + self._gone_lines + end.count(b"\n") + (total > 0 and not end.endswith(b"\n"))
-        whole = bytes(self._head) + end if len(self._head) == self._start else b""
+        total = self._start + len(self._end) + len(rows)
+        lines = self._line_count(rows) if total <= COUNTED_BYTES else None
         if total <= self._head_bytes + self._tail_bytes:
-            return Kept(whole.decode(), 0, 0, lines if total <= COUNTED_BYTES else None)
-        first = _first_lines(whole or bytes(self._head), self._head_bytes)
-        last = _last_lines(whole or end, self._tail_bytes)
+            return Kept(b"".join((self._head, self._end, rows)).decode(), 0, 0, lines)
+        first, last = self._ends(rows)
         left_bytes = total - len(first) - len(last)
-        left_lines = lines - first.count(b"\n") - last.count(b"\n") - (not last.endswith(b"\n"))
-        counted = total <= COUNTED_BYTES
-        amount = f"{left_lines} lines, {left_bytes} bytes" if counted else f"{left_bytes} bytes"
+        left_lines = None
+        amount = f"{left_bytes} bytes"
+        if lines is not None:
+            left_lines = lines - first.count(b"\n") - last.count(b"\n") - (not last.endswith(b"\n"))
+            amount = f"{left_lines} lines, {amount}"
         notice = f"[... {amount} left out ...]\n".encode()
         shown = b"".join([first, b"" if first.endswith(b"\n") else b"\n", notice, last])
-        return Kept(shown.decode(), left_bytes, left_lines if counted else None, lines if counted else None)
+        return Kept(shown.decode(), left_bytes, left_lines, lines)
+
+    def _line_count(self, rows: bytes) -> int:
+        ends = self._head.count(b"\n") + self._gone_lines + self._end.count(b"\n") + rows.count(b"\n")
+        end = rows or self._end
+        return ends + (self._start + len(end) > 0 and not end.endswith(b"\n"))
+
+    def _ends(self, rows: bytes) -> tuple[bytes, bytes]:
+        """The start and the end of a text that is not kept whole."""
+        if len(self._head) == self._start:
+            whole = b"".join((self._head, self._end, rows))
+            return _first_lines(whole, self._head_bytes), _last_lines(whole, self._tail_bytes)
+        # One byte more than is shown tells whether a line starts there.
+        end = b"".join((self._end[-self._tail_bytes - 1 :], rows))
+        return _first_lines(bytes(self._head), self._head_bytes), _last_lines(end, self._tail_bytes)
 
 
 def _first_lines(text: bytes, most: int) -> bytes:
@@ -134,5 +162,7 @@ def _first_lines(text: bytes, most: int) -> bytes:
 def _last_lines(text: bytes, most: int) -> bytes:
     """The longest end of whole lines within `most` bytes; of whole characters where half of it were lost."""
     low = len(text) - most
+    if low <= 0:
+        return text
     cut = text.find(b"\n", max(0, low - 1), len(text) - 1) + 1
     return text[cut:] if cut and (cut - low) * 2 <= most else text[low:].decode("utf-8", "ignore").encode()

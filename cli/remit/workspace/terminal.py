@@ -42,7 +42,7 @@ _CONTROL = re.compile(
 )
 
 _COLOUR = re.compile(rb"\x1b\[[0-9;:]{0,64}m")
-_UNMOVED = re.compile(rb"\x1b\[(?:[0-9;:]{0,64}m|0?[JK])")
+UNMOVED = re.compile(rb"\x1b\[(?:[0-9;:]{0,64}m|0?[JK])")
 """What shows nothing while the cursor is at the end of the text: colours, and erasing what is behind it."""
 
 _REDRAWN = re.compile(rb"\r\x1b\[[02]?K")
@@ -68,7 +68,8 @@ class Rendered(NamedTuple):
     """The text of a screen. left_out_bytes, left_out_lines: of its middle, 0 when it is whole; a line
     in brackets stands in its place. lines: of the whole text. Lines are None where the text is longer
     than what is counted. total_bytes: as they came. frames: how often a row was drawn anew. undecodable:
-    bytes that are not UTF-8, shown as U+FFFD. hidden: bytes of text that went to the alternate screen."""
+    bytes that are not UTF-8, shown as U+FFFD. hidden: bytes of text that went to the alternate screen.
+    skimmed: bytes of further frames that were not drawn, see capture.py."""
 
     text: str
     left_out_bytes: int
@@ -78,6 +79,7 @@ class Rendered(NamedTuple):
     frames: int
     undecodable: int
     hidden: int
+    skimmed: int = 0
 
 
 class Screen:
@@ -87,6 +89,7 @@ class Screen:
         """max_bytes: of the UTF-8 text that is kept, two thirds from its start and one from its end."""
         self._reach = reach
         self._above = Scrollback(max_bytes, reach)
+        self.end_bytes = self._above.end_bytes
         self._rows: list[Cells | str] = []
         """The rows taken from the end of the text; none while the cursor is at its end. A row is in cells once
         the cursor was in it."""
@@ -107,6 +110,21 @@ class Screen:
             self._draw(data.decode(errors="surrogateescape"))
         else:
             self._above.append(data)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether text that comes next is shown, since it is neither a part of a control nor on another screen."""
+        return not (self._in_string or self._in_alternate)
+
+    @property
+    def has_scrolled(self) -> bool:
+        """Whether lines that come next are below all that is kept of the start, and can be left out."""
+        return self.is_shown and not self._rows and self._above.is_settled
+
+    def leave_out(self, data: bytes) -> None:
+        """Takes lines that are not kept, once it has scrolled: the next bytes are drawn below them."""
+        self._total_bytes += len(data)
+        self._above.leave_out(self._bytes.forget() + data)
 
     def finish(self) -> Rendered:
         """The screen after the last byte: a character without its end is none, half a control shows nothing."""
@@ -131,7 +149,7 @@ class Screen:
         """The text without the sequences that show nothing, where it has no others, which could hold a part of one;
         and whether there are controls in what is left."""
         moves = b"\r" in data or b"\b" in data
-        idle = _COLOUR if moves or self._rows else _UNMOVED
+        idle = _COLOUR if moves or self._rows else UNMOVED
         plain, sequences = idle.subn(b"", data)
         left = data.count(b"\x1b") - sequences
         if moves and left and not self._in_alternate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-_LONGEST_CONTROL = 70
+LONGEST_CONTROL = 70
 
 _PART_OF_CONTROL = re.compile(rb"(?:\r|\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4}))\Z")
 """The start of a control at the end of a chunk. A CR is one, since CR LF is no more than an end of line."""
@@ -39,8 +39,13 @@ class StreamBytes:
             return "\ufffd".encode()
         return b""
 
+    def forget(self) -> bytes:
+        """Begins anew; what was held, which has no end."""
+        held, self._held = self._held, b""
+        return held
+
     def _without_part(self, data: bytes) -> bytes:
-        found = _PART_OF_CONTROL.search(data, max(0, len(data) - _LONGEST_CONTROL))
+        found = _PART_OF_CONTROL.search(data, max(0, len(data) - LONGEST_CONTROL))
         if found is None:
             return data
         self._held = data[found.start() :]

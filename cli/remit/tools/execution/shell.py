@@ -121,16 +121,16 @@ would show it; more than 100 MiB of it ends the command."""
         return params.timeoutSec is not msgspec.UNSET and params.timeoutSec > self._threshold
 
     async def _run(self, params: ShellParams, ctx: ToolContext) -> Outcome:
-        from remit.workspace.terminal import Screen
+        from remit.workspace.capture import Capture
 
-        screens = (Screen(KEPT_BYTES), Screen(KEPT_BYTES))
+        captures = (Capture(KEPT_BYTES), Capture(KEPT_BYTES))
         finished = await ctx.process.shell(
             params.command,
             workdir=params.workdir,
             seconds=params.seconds,
-            take=lambda stream, data: screens[stream - 1].feed(data),
+            take=lambda stream, data: captures[stream - 1].feed(data),
         )
-        stdout, stderr = (screen.finish() for screen in screens)
+        stdout, stderr = (capture.finish() for capture in captures)
         told, stages = _filtered(params.command, finished, (stdout.text, stderr.text), ctx.process.filters)
         printed, errors = (each.rstrip("\n") for each in told)
         pieces = list(_told(params, finished, printed, errors, (stdout, stderr)))
@@ -291,6 +291,7 @@ def _ending(params: ShellParams, finished: Finished) -> str:
 def _notes(streams: tuple[Rendered, Rendered]) -> Iterator[str]:
     counts: list[tuple[int, str]] = [
         (sum(each.frames for each in streams), "rows drawn over, as by a progress bar"),
+        (sum(each.skimmed for each in streams), "bytes of more such rows, not counted"),
         (sum(each.undecodable for each in streams), "bytes that are not UTF-8, shown as \ufffd"),
         (sum(each.hidden for each in streams), "bytes drawn on the alternate screen, not shown"),
     ]
