@@ -75,4 +75,4 @@ def test_what_is_broken_is_told_and_ends_with_8(home: Home, name: str, text: str
 def test_every_part_works(home: Home) -> None:
     told = findings(home, "--parts")
     parts = {name: each["state"] for (area, name), each in told.items() if area == "parts"}
-    assert parts == dict.fromkeys(["tools", "grammars", "ripgrep", "interpreter", "pictures", "tls"], "ok")
+    assert parts == dict.fromkeys(["tools", "grammars", "ripgrep", "bash", "interpreter", "pictures", "tls"], "ok")

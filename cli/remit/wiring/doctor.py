@@ -222,6 +222,15 @@ def _ripgrep() -> str:
     return said.stdout.splitlines()[0]
 
 
+def _bash() -> str:
+    from remit.workspace.process import find_bash
+
+    try:
+        return find_bash()
+    except Failure as failure:
+        raise _Absent(f"{failure.message}; the tool shell fails") from None
+
+
 def _interpreter() -> str:
     import asyncio
 
@@ -254,6 +263,7 @@ _ATTEMPTS: dict[str, Callable[[], str]] = {
     "tools": _tools,
     "grammars": _grammars,
     "ripgrep": _ripgrep,
+    "bash": _bash,
     "interpreter": _interpreter,
     "pictures": _pictures,
     "tls": _tls,

@@ -169,7 +169,7 @@ class ProcessGrant:
         if command not in self._lines:
             raise _undeclared(command)
         name, directory, identity = self._directory(workdir)
-        argv = [_bash(), "--noprofile", "--norc", "-c", command]
+        argv = [find_bash(), "--noprofile", "--norc", "-c", command]
         finished = await self._run(argv, directory, identity, seconds, take)
         hidden = self._confinement.hidden(command, directory)
         return msgspec.structs.replace(finished, workdir=name, hidden=hidden)
@@ -303,7 +303,8 @@ class _Flood:
         )
 
 
-def _bash() -> str:
+def find_bash() -> str:
+    """The program that runs lines of the shell. Raises Failure(command_failed) where there is none."""
     for path in BASHES:
         if os.access(path, os.X_OK):
             return path
