@@ -63,10 +63,10 @@ _remit_command() { # COMMAND: its $children and $flags
         children='' flags='-h --help'
         ;;
     'tools')
-        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --json -h --help'
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --mode --permission-mode --json -h --help'
         ;;
     'prompt')
-        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --no-instructions --json -h --help'
+        children='' flags='-t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --mode --permission-mode --no-instructions --json -h --help'
         ;;
     'models')
         children='' flags='--json --provider -h --help'
@@ -137,7 +137,7 @@ _remit_value() { # COMMAND FLAG: the $kind of the flag's value
     'run:--on-deny')
         kind='= continue fail'
         ;;
-    'run:--mode' | 'run:--permission-mode' | 'policy explain:--mode' | 'policy explain:--permission-mode')
+    'run:--mode' | 'run:--permission-mode' | 'policy explain:--mode' | 'policy explain:--permission-mode' | 'tools:--mode' | 'tools:--permission-mode' | 'prompt:--mode' | 'prompt:--permission-mode')
         kind='= build plan default acceptEdits bypassPermissions dontAsk'
         ;;
     'run:--example' | 'task new:--example')

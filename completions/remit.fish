@@ -16,9 +16,9 @@ function __remit_valued # COMMAND: its flags that take a value
         case 'runs list'
             printf '%s\n' -n --number
         case 'tools'
-            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --mode --permission-mode
         case 'prompt'
-            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask
+            printf '%s\n' -t --task -m --model -p --policy -a --approvals --tools --system-prompt-profile --system-prompt --system-prompt-file --append-system-prompt --allowed-tools --disallowed-tools --allow --deny -C --workspace --on-ask --mode --permission-mode
         case 'models'
             printf '%s\n' --provider
     end
@@ -252,6 +252,7 @@ complete -c remit -n '__remit_in tools' -l allow -x -a '(__remit_rules)' -d 'Suc
 complete -c remit -n '__remit_in tools' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in tools' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
 complete -c remit -n '__remit_in tools' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
+complete -c remit -n '__remit_in tools' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
 complete -c remit -n '__remit_in tools' -l json -d 'Names, state, effects and schemas as JSON.'
 complete -c remit -n '__remit_in tools' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in prompt' -s t -l task -r -F -d 'Task file, YAML or TOML.'
@@ -269,6 +270,7 @@ complete -c remit -n '__remit_in prompt' -l allow -x -a '(__remit_rules)' -d 'Su
 complete -c remit -n '__remit_in prompt' -l deny -x -a '(__remit_rules)' -d 'Such as \'*:path=private/**\', * for every tool.'
 complete -c remit -n '__remit_in prompt' -s C -l workspace -x -a '(__fish_complete_directories (__remit_value))' -d 'The directory that file tools see.'
 complete -c remit -n '__remit_in prompt' -l on-ask -x -a 'deny stop' -d 'An ask that nobody answers: refuse the call, or stop the run.'
+complete -c remit -n '__remit_in prompt' -l mode -l permission-mode -x -a 'build plan default acceptEdits bypassPermissions dontAsk' -d 'build or default: as the rules say; plan: change nothing but the plan; acceptEdits; bypassPermissions; dontAsk.'
 complete -c remit -n '__remit_in prompt' -l no-instructions -d 'Leave out AGENTS.md and its like.'
 complete -c remit -n '__remit_in prompt' -l json -d 'With the tools of the first request, as JSON.'
 complete -c remit -n '__remit_in prompt' -s h -l help -d 'Show the help and exit.'

@@ -62,6 +62,18 @@ def test_a_run_in_a_permission_mode(home: Home, mode: str, code: bool) -> None:
     assert (home.work / "a.txt").exists() == code
 
 
+def test_what_a_mode_offers_is_told_without_a_run(home: Home) -> None:
+    flags = ["--tools", "file_read,file_write,shell=auto,plan", "--mode", "plan"]
+    listed = json.loads(home.run("tools", "--json", *flags).stdout)
+    asked = json.loads(home.run("prompt", "--json", *flags).stdout)
+    begun = home.stream("Look.", "-m", home.script({"text": "Seen."}), *flags).events[0]
+    on = {each["name"] for each in listed if each["state"] == "on"}
+    assert on == {each["name"] for each in asked["tools"]} == set(begun["tools"])
+    assert "plan" in on and "file_write" not in on
+    why = next(each["reason"] for each in listed if each["name"] == "file_write")
+    assert why == begun["withheld_tools"]["file_write"]
+
+
 def test_explain_names_the_rule_of_the_mode(home: Home) -> None:
     call = ("policy", "explain", "shell", "command=rm x", "--tools", "shell")
     ran = home.run(*call, "--mode", "plan", "--json")

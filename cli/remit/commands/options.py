@@ -173,4 +173,5 @@ def offer_flags(given: Mapping[str, Any]) -> RunFlags:
         approvals=given["approvals"],
         workspace=given["workspace"],
         on_ask=given["on_ask"],
+        mode=given["mode"],
     )

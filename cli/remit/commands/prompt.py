@@ -29,6 +29,7 @@ def prompt(
     deny: options.Deny = None,
     workspace: options.Workspace = None,
     on_ask: options.OnAsk = None,
+    mode: options.Mode = None,
     no_instructions: Annotated[
         bool, typer.Option("--no-instructions", help="Leave out AGENTS.md and its like.", show_default=False)
     ] = False,

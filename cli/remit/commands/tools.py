@@ -26,6 +26,7 @@ def tools(
     deny: options.Deny = None,
     workspace: options.Workspace = None,
     on_ask: options.OnAsk = None,
+    mode: options.Mode = None,
     as_json: Annotated[bool, typer.Option("--json", help="Names, state, effects and schemas as JSON.")] = False,
 ) -> None:
     """List the tools a run with these flags would offer, and why others are off."""
