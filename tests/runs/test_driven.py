@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakes.cli import Home, journal, lines, prompts
 from fakes.driving import Driven, Event, driven
+from fakes.sdk import sdk
 
 WRITE = {"calls": [{"tool": "file_write", "arguments": {"filePath": "a.txt", "content": "A"}}]}
 SLEEP = {"calls": [{"tool": "shell", "arguments": {"command": "sleep 60"}}]}
@@ -280,6 +284,57 @@ def test_a_reader_of_stdout_that_goes_away_ends_the_session(home: Home) -> None:
         assert session.process.stdout is not None
         session.process.stdout.close()
         session.ask("interrupt")
+        assert session.process.wait(10) == 141
+
+
+def sleeping(seconds: str) -> bool:
+    """Whether a `sleep` of so many seconds is there. Inside of a sandbox processes have other ids."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == f"sleep\0{seconds}\0".encode():
+                return True
+    return False
+
+
+def until_asleep(seconds: str) -> None:
+    until = time.monotonic() + 20
+    while not sleeping(seconds):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("when", ["before a message", "between prompts", "during a call"])
+@pytest.mark.parametrize("program", ["run", "remit-sdk"])
+def test_a_reader_of_stdout_that_goes_away_ends_a_session_that_writes_nothing(
+    home: Home, program: str, when: str
+) -> None:
+    """Also while stdin stays open; and the calls that are under way end with it."""
+    seconds = f"61.{time.time_ns()}"
+    nap = {"calls": [{"tool": "shell", "arguments": {"command": f"sleep {seconds}; true"}}]}
+    script = home.script(nap if when == "during a call" else DONE, DONE)
+    with (
+        driven(home, "-m", script, "--tools", "shell=auto")
+        if program == "run"
+        else sdk(home, "--model", script, "--allowedTools", "Bash") as session
+    ):
+        if when != "before a message":
+            session.say("go")
+            session.until("result" if when == "between prompts" else "assistant")
+        if when == "during a call":
+            until_asleep(seconds)
+        assert session.process.stdout is not None
+        session.process.stdout.close()
+        assert session.process.wait(10) == 141
+        assert not sleeping(seconds)
+
+
+def test_a_socket_that_is_closed_ends_a_session_as_a_pipe_does(home: Home) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, driven(home, "-m", home.script(DONE), stdout=theirs) as session:
+        theirs.close()
+        session.say("go")
+        assert ours.recv(1)
+        ours.close()
         assert session.process.wait(10) == 141
 
 

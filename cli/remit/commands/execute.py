@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from remit.base.errors import SIGHUP_EXIT, SIGINT_EXIT, SIGTERM_EXIT, RemitError, Stopped
 from remit.base.ports import Listener
+from remit.stream.gone import reader_gone, when_unread
 from remit.stream.human import Human, wants_color
 from remit.stream.progress import Standing
 from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
@@ -71,6 +72,16 @@ class Watch:
             end.setblocking(False)
         loop.add_reader(woken, woken.recv, 4096)
         signal.set_wakeup_fd(wake.detach(), warn_on_full_buffer=False)
+
+    def end_unread(self, fd: int) -> None:
+        """A client that does not read any more cannot ask for anything: that ends what is attached, also where nothing
+        would be written for long."""
+
+        def told() -> None:
+            if self._loop is not None and self.run is not None and not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self.run.stop, reader_gone())
+
+        when_unread(fd, told)
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """The first signal ends the run cleanly, the second at once. Before there is a run it ends
@@ -182,6 +193,7 @@ async def _drive_for_client(
     from remit.wiring.driven import Manner, serve
 
     watch.attach(ready.run, loop)
+    watch.end_unread(STDOUT)
     with shown(ready, watch, loop):
         return await serve(ready, STDIN, lambda: str(uuid.uuid4()), Manner(answer_seconds=client_seconds))
 

@@ -94,6 +94,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
         # many, and nobody would hear of it.
         watch.begin()
         watch.attach(session, loop)
+        watch.end_unread(STDOUT)
         return await session.serve(STDIN)
 
     return loop.run_until_complete(serve())

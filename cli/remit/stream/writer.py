@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
-from remit.base.errors import EnvironmentFault, RemitError, Stopped
+from remit.base.errors import EnvironmentFault, RemitError
 from remit.base.events import Event, PermissionDenied, Result, Status, StreamEvent, User
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import scrub, scrub_tree, visible
 from remit.store.durable import environment_fault
 from remit.store.projections import LineFile
+from remit.stream.gone import reader_gone
 
 # Bytes that end a line, or move a cursor, for some readers: DEL, C1 with NEL, U+2028, U+2029. In JSON
 # they can stand only inside of strings.
@@ -133,7 +134,7 @@ class StdoutWriter:
 
 def _fault(problem: OSError) -> RemitError:
     if problem.errno in {errno.EPIPE, errno.ECONNRESET}:
-        return Stopped("the reader of stdout went away", 141, kind="stdout_closed")
+        return reader_gone()
     if problem.errno == errno.EBADF:
         return EnvironmentFault("stdout is closed", hint="give the run a stdout, or >/dev/null", kind="stdout_closed")
     return environment_fault(problem, "stdout", "write the output")

@@ -195,6 +195,9 @@ class SdkSession:
                 if isinstance(line, Said) and line.uuid:
                     self._stream.tell(type="command_lifecycle", command_uuid=line.uuid, state="queued")
                 take(line, self._client)
+        except RemitError as error:
+            # What was said of the line could not be written.
+            self.stop(error)
         finally:
             self._client.leave()
 
