@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakes.cli import Home
+from fakes.cli import Home, journal
 from fakes.model_server import ModelServer, text
 from fakes.sdk import STREAM, run
 
@@ -139,3 +140,38 @@ def test_the_model_is_told_where_it_may_read(home: Home, other: str) -> None:
         (home.path / "config" / "providers.toml").write_text(providers.replace("URL", server.url))
         assert run(home, "go", "--model", "mine/m", "--add-dir", other).code == 0
         assert f'never write there: "{other}"' in server.requests[0].body["messages"][0]["content"]
+
+
+def instructions_of(home: Home, *args: str) -> tuple[list[str], list[str]]:
+    """What files say that the session began with, and what was told of settings."""
+    ran = run(home, "go", *STREAM, "--model", home.script(DONE), *args)
+    assert ran.code == 0, ran.stderr
+    directory = Path(ran.events[0]["run_dir"])
+    said = [each["text"] for each in journal(directory, "user_said") if each["reason"] == "instructions"]
+    return said, [line["content"] for line in ran.events if line.get("kind") == "settings"]
+
+
+@pytest.mark.parametrize(
+    ("args", "scopes", "told"),
+    [
+        ((), ["user", "project"], 2),
+        (("--setting-sources=user,project,local",), ["user", "project"], 2),
+        (("--setting-sources=project",), ["project"], 1),
+        (("--setting-sources", "local"), [], 1),
+        (("--setting-sources=user",), ["user"], 0),
+        (("--setting-sources=",), [], 0),
+        (("--tools", ""), [], 2),
+    ],
+)
+def test_a_session_begins_with_the_instructions_of_its_sources(
+    home: Home, args: tuple[str, ...], scopes: list[str], told: int
+) -> None:
+    """And settings of that program are not read, which is told."""
+    home.write("CLAUDE.md", "Speak of the project.")
+    (home.path / "config" / "AGENTS.md").write_text("Speak of the user.")
+    for name in ("settings.json", "settings.local.json"):
+        home.write(f".claude/{name}", '{"permissions": {"allow": ["Bash"]}}')
+    said, notices = instructions_of(home, *args)
+    assert [scope for scope in ("user", "project") if f"Speak of the {scope}." in "".join(said)] == scopes
+    assert sum(".claude/settings" in each for each in "".join(notices).split(",")) == told
+    assert len(notices) == bool(told)

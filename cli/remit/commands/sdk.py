@@ -18,6 +18,7 @@ from remit.base.errors import SIGINT_EXIT, RemitError, Stopped, exit_code
 from remit.commands.output import write_stderr
 from remit.commands.sdk_flags import BadFlagError, SdkFlags, help_text, parse_flags
 from remit.commands.sdk_rules import STDIO, RefusedError, Rules, read_rules, servers, there, ticks, unconnected
+from remit.commands.sdk_sources import read_sources, settings_passed_over
 
 if TYPE_CHECKING:
     from remit.base.spec import RunSpec
@@ -104,6 +105,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
 
 
 def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: str) -> Plan:
+    from remit.wiring.offer import with_instructions
     from remit.wiring.sdk_plan import Plan
 
     rules = read_rules(flags, cwd)
@@ -123,10 +125,12 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
     )
     hosted = tuple(name for name, kind in servers(flags).items() if kind == "sdk")
     place = _place(flags, settings, cwd)
+    sources = read_sources(flags.setting_sources)
     prompt = None if flags.input_format == "stream-json" else _prompt(flags)
 
     def make_spec(wanted: Wanted, tools: Sequence[Tool]) -> RunSpec:
-        return _spec(flags, settings, environ, cwd, wanted, tools, mode, schema, rules, systems)
+        spec = _spec(flags, settings, environ, cwd, wanted, tools, mode, schema, rules, systems)
+        return with_instructions(spec, settings, sources)
 
     return Plan(
         settings=settings,
@@ -144,6 +148,7 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
         replay=flags.replay,
         ephemeral=flags.no_persistence,
         mode=mode,
+        notices=settings_passed_over(sources, cwd, environ),
     )
 
 

@@ -70,7 +70,12 @@ FLAGS: tuple[Flag, ...] = (
     Flag("no_persistence", ("--no-session-persistence",), "flag", help="Leave nothing behind that could be resumed."),
     Flag("strict_mcp", ("--strict-mcp-config",), "flag", ignored=True),
     Flag("hook_events", ("--include-hook-events",), "flag", help="Lines tell of the hooks that run."),
-    Flag("setting_sources", ("--setting-sources",), ignored=True),
+    Flag(
+        "setting_sources",
+        ("--setting-sources",),
+        metavar="sources",
+        help="Of user, project and local those that AGENTS.md and its like are read of; all by default.",
+    ),
     Flag("thinking_display", ("--thinking-display",), ignored=True),
     Flag("task_budget", ("--task-budget",), ignored=True),
     Flag("betas", ("--betas",), "list", ignored=True),
@@ -130,6 +135,7 @@ class SdkFlags(msgspec.Struct, kw_only=True):
     resume_at: str | None = None
     resume_drops: str | None = None
     hook_events: bool = False
+    setting_sources: str | None = None
 
 
 def parse_flags(argv: Sequence[str]) -> SdkFlags:

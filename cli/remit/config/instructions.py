@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Collection
 
 from remit.base.spec import Instructions
 
@@ -27,13 +28,19 @@ MAX_BYTES = 32 * 1024
 MAX_DIRECTORIES = 64
 
 
-def read_instructions(workspace: str, config_dir: str) -> tuple[Instructions, ...]:
-    """Those of the user, then of each directory from the root of the repository down to the workspace.
+SCOPES = ("user", "project")
+
+
+def read_instructions(workspace: str, config_dir: str, scopes: Collection[str] = SCOPES) -> tuple[Instructions, ...]:
+    """Those of the user, then of each directory from the root of the repository down to the workspace, as far as they
+    are of these scopes.
 
     What cannot be read is passed over: no run depends on it. A link counts where it leads to such a file of the same
     repository, so that no other file gets to the model by it."""
-    found = [_read(os.path.join(config_dir, "AGENTS.md"), "AGENTS.md", config_dir, "user")]
-    directories = way_down(workspace)
+    found: list[Instructions | None] = []
+    if "user" in scopes:
+        found.append(_read(os.path.join(config_dir, "AGENTS.md"), "AGENTS.md", config_dir, "user"))
+    directories = way_down(workspace) if "project" in scopes else []
     for directory in directories:
         files = (_read(os.path.join(directory, name), name, directories[0], "project") for name in NAMES)
         found.append(next((each for each in files if each is not None), None))

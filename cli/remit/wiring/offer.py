@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -17,7 +17,7 @@ from remit.base.resources import Effect
 from remit.base.spec import Environment, Loading, RunSpec
 from remit.config.environment import read_environment
 from remit.config.flags import RunFlags
-from remit.config.instructions import read_instructions
+from remit.config.instructions import SCOPES, read_instructions
 from remit.config.resolve import build_spec
 from remit.config.settings import Settings
 from remit.engine.models import Model
@@ -313,11 +313,11 @@ def works_on_code(spec: RunSpec) -> bool:
     return any(not places.get(name, DOCUMENTS).startswith(DOCUMENTS) for name in spec.ticks)
 
 
-def with_instructions(spec: RunSpec, settings: Settings) -> RunSpec:
-    """The spec with what files say about how to work, where it works on code."""
+def with_instructions(spec: RunSpec, settings: Settings, scopes: Collection[str] = SCOPES) -> RunSpec:
+    """The spec with what files of these scopes say about how to work, where it works on code."""
     if not works_on_code(spec):
         return spec
-    return msgspec.structs.replace(spec, instructions=read_instructions(spec.workspace, settings.config_dir))
+    return msgspec.structs.replace(spec, instructions=read_instructions(spec.workspace, settings.config_dir, scopes))
 
 
 def environment_of(spec: RunSpec, models: Sequence[Model], now: float) -> Environment | None:

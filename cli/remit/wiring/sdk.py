@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from remit.base.errors import SIGINT_EXIT, RemitError, exit_code
-from remit.base.events import Result
+from remit.base.events import Notice, Result
 from remit.base.ports import Names
 from remit.base.records import Record, UserSaid
 from remit.engine.client import Client
@@ -157,6 +157,8 @@ class SdkSession:
         self._inbox = self._inbox if jobs is None else jobs.inbox
         serve_jobs(ready, self._client)
         self._controls.enter(ready)
+        for text in self._plan.notices:
+            ready.run.tell(Notice(kind="settings", text=text))
         for notice in self._wishes.passed_over():
             ready.run.tell(notice)
         if self._stop is not None:

@@ -42,7 +42,8 @@ class Place(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The command line, made into what a session needs. make_spec: from what the client wants and the tools that it
     offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client.
-    left_out: whether a tool of theirs is not offered. directories: beside the working directory, that are read."""
+    left_out: whether a tool of theirs is not offered. directories: beside the working directory, that are read.
+    notices: what has no effect here, told once."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -59,3 +60,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     replay: bool = False
     ephemeral: bool = False
     mode: str = "default"
+    notices: tuple[str, ...] = ()

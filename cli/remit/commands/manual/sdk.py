@@ -67,6 +67,14 @@ def sdk_page() -> Page:
                         "are refused, and no question is offered."
                     ),
                     Para(
+                        "A session begins with AGENTS.md, CLAUDE.md and their like, as remit-run(1) has them: with "
+                        "those of the working directory and the directories above it where the setting sources have "
+                        "`project`, and with the user's own where they have `user`. Clients that name no sources get "
+                        "both, those that name none at all get neither. Settings files of that program "
+                        "(.claude/settings.json, .claude/settings.local.json) are not read, which is told where one "
+                        "is there: permissions and hooks come by `--settings` and from the client."
+                    ),
+                    Para(
                         "`--add-dir` names directories that the tools for files read, by absolute paths and under the "
                         "same rules; they are not written, and commands stay in the sandbox. Of MCP servers those "
                         "that live in the client are served; others are shown as failed. `--session-mirror` is "
