@@ -10,19 +10,17 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import cache
-from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit import __version__
 from remit.code.facts import FACTS_VERSION
+from remit.code.installed import FOLDER
 from remit.code.languages import Language
 
 if TYPE_CHECKING:
     import tree_sitter
 
-FOLDER = Path(__file__).resolve().parent.parent / "_grammars"
-QUERIES = Path(__file__).resolve().parent / "queries"
+QUERIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "queries")
 _OWN_NAME = {"csharp": "_binding", "yaml": "_binding"}
 """What the initialisation of a grammar's library is named for, where that is not its language."""
 
@@ -40,7 +38,8 @@ def grammar(name: str) -> tree_sitter.Language:
     """The grammar of that name. Raises OSError where it is not there or no library of this platform."""
     import tree_sitter
 
-    library = lzma.decompress(_file(name).read_bytes())
+    with lzma.open(os.path.join(FOLDER, f"{name}.xz")) as packed:
+        library = packed.read()
     # The last part names the initialisation; the rest keeps the library out of the way of modules like json and html.
     module = f"{__package__}._grammars.{_OWN_NAME.get(name, name)}"
     place = _in_memory(name, library)
@@ -121,6 +120,9 @@ def _label(pattern: str) -> str:
 @cache
 def version(language: Language | None) -> bytes:
     """What the facts of a language depend on beside the source, in 32 bytes; None: of all that is kept."""
+    # Not what the processes that parse ask for: it takes a library of its own.
+    from hashlib import blake2b
+
     parts = [__version__, str(FACTS_VERSION)]
     if language is not None:
         parts += [language.name, _origins().get(language.grammar, ""), *map(query_text, language.queries)]
@@ -130,16 +132,14 @@ def version(language: Language | None) -> bytes:
 @cache
 def _origins() -> dict[str, str]:
     """By grammar: the package it comes from."""
-    lines = (FOLDER / "NOTICE").read_text("utf-8").splitlines()
+    with open(os.path.join(FOLDER, "NOTICE"), encoding="utf-8") as notice:
+        lines = notice.read().splitlines()
     return {name: origin for name, _, origin in (line.partition(": ") for line in lines)}
 
 
 def query_text(name: str) -> str:
-    return (QUERIES / f"{name}.scm").read_text("utf-8")
-
-
-def _file(name: str) -> Path:
-    return FOLDER / f"{name}.xz"
+    with open(os.path.join(QUERIES, f"{name}.scm"), encoding="utf-8") as text:
+        return text.read()
 
 
 def _in_memory(name: str, library: bytes) -> str:
@@ -161,5 +161,6 @@ def _on_disk(name: str, library: bytes) -> str:
     folder = tempfile.mkdtemp(prefix="remit-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, f"{name}.so")
-    Path(path).write_bytes(library)
+    with open(path, "wb") as file:
+        file.write(library)
     return path

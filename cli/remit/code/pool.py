@@ -36,7 +36,12 @@ _LENGTH_BYTES = 4
 _MAX_ANSWER = 128 << 20
 _CHUNK = 1 << 18
 _POLL_SECONDS = 0.1
-_START = "import sys; sys.path[:0] = sys.argv[1:]; from remit.code.worker import main; main()"
+_START = (
+    "import sys; sys.path[:0] = sys.argv[1:]; sys.modules['typing_extensions'] = None; "
+    "from remit.code.worker import main; main()"
+)
+"""msgspec takes from typing_extensions, where that is, what typing has as well: a fourth of the start."""
+
 _PACKAGES = ("remit", "msgspec", "tree_sitter")
 
 Check = Callable[[], None]

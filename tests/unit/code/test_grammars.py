@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tree_sitter import Parser, Query
 
-from remit.code.grammars import FOLDER, grammar, queries, query_text, split_patterns, version
-from remit.code.installed import missing_grammars
+from remit.code.grammars import grammar, queries, query_text, split_patterns, version
+from remit.code.installed import FOLDER, RECORD, missing_grammars
 from remit.code.languages import LANGUAGES, Language, by_name
 
 GRAMMARS = sorted({each.grammar for each in LANGUAGES})
@@ -30,7 +30,7 @@ def test_no_grammar_takes_the_place_of_a_module() -> None:
 
 
 def test_every_grammar_says_where_it_comes_from() -> None:
-    told = dict(line.split(": ", 1) for line in (FOLDER / "NOTICE").read_text().splitlines())
+    told = dict(line.split(": ", 1) for line in (Path(FOLDER) / RECORD).read_text().splitlines())
     assert set(told) == set(GRAMMARS)
     assert all("MIT" in origin for origin in told.values())
 
