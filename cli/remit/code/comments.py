@@ -36,6 +36,8 @@ def comment_above(lines: Sequence[bytes], row: int, *, blocks_only: bool = False
     """The comment that ends right above row (from 0), or "". blocks_only: the language has no other comments, and other
     uses for their marks."""
     above = row - 1
+    if above < 0 or not lines[above] or lines[above].isspace():
+        return ""
     while above >= 0 and _BETWEEN.match(lines[above]):
         above -= 1
     last = above

@@ -35,17 +35,19 @@ that begins with `_` is for predicates alone.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING
 
 from remit.code.facts import Facts
-from remit.code.grammars import Queries, grammar, queries
+from remit.code.grammars import Patterns, Queries, grammar, queries
 from remit.code.languages import Language, by_content
 from remit.code.macros import without_macros
+from remit.code.outer import fits, outer_matches
 from remit.code.reading import Captures, Reading
 
 if TYPE_CHECKING:
-    from tree_sitter import Tree
+    from tree_sitter import QueryCursor, Tree
 
 MAX_SECONDS = 2.0
 """For parsing one file, of processor time: what else the machine does is no fault of the file's."""
@@ -78,7 +80,8 @@ def extract(language: Language, source: bytes, seconds: float = MAX_SECONDS, men
         return facts
     facts.broken = tree.root_node.has_error
     asked = queries(language, mentions)
-    Reading(language, source, readable, facts).take(_matches(asked, tree), asked.labels)
+    found = _matches(asked, tree) if mentions else _outer(language, asked, tree, readable, facts.lines)
+    Reading(language, source, readable, facts).take(found, asked.labels)
     if facts.cut == "minified" and mentions:
         # Names of one letter: among those of others they are noise.
         facts.definitions, facts.imports = [], []
@@ -108,14 +111,31 @@ def _parse(language: Language, source: bytes, deadline: float) -> Tree:
 
 
 def _matches(asked: Queries, tree: Tree) -> list[tuple[int, Captures]]:
+    return [*_at_root(asked.top, tree), *_numbered(asked.inner, _cursor(asked.inner).matches(tree.root_node))]
+
+
+def _outer(language: Language, asked: Queries, tree: Tree, source: bytes, lines: int) -> list[tuple[int, Captures]]:
+    """Those that an outline tells."""
+    inner = asked.inner
+    if not fits(language.name, inner.query, source, lines):
+        return _matches(asked, tree)
+    labels = [asked.labels[number] for number in inner.numbers]
+    found = outer_matches(language.name, source, inner.query, tree.root_node, labels, _MATCH_LIMIT)
+    return [*_at_root(asked.top, tree), *_numbered(inner, found)]
+
+
+def _at_root(top: Patterns, tree: Tree) -> Iterator[tuple[int, Captures]]:
+    cursor = _cursor(top)
+    cursor.set_max_start_depth(0)
+    return _numbered(top, cursor.matches(tree.root_node))
+
+
+def _cursor(patterns: Patterns) -> QueryCursor:
     # The cursor of tree-sitter 0.26.1 crashes when it is given a clock: whoever runs this bounds it from outside.
     from tree_sitter import QueryCursor
 
-    at_root = QueryCursor(asked.top.query, match_limit=_MATCH_LIMIT)
-    at_root.set_max_start_depth(0)
-    found = ((asked.top, at_root), (asked.inner, QueryCursor(asked.inner.query, match_limit=_MATCH_LIMIT)))
-    return [
-        (patterns.numbers[pattern], captures)
-        for patterns, cursor in found
-        for pattern, captures in cursor.matches(tree.root_node)
-    ]
+    return QueryCursor(patterns.query, match_limit=_MATCH_LIMIT)
+
+
+def _numbered(patterns: Patterns, found: Iterable[tuple[int, Captures]]) -> Iterator[tuple[int, Captures]]:
+    return ((patterns.numbers[pattern], captures) for pattern, captures in found)

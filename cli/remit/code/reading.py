@@ -44,7 +44,6 @@ MAX_CROWDED = 40
 """Definitions in such lines that are told."""
 
 _PARTS = re.compile(r"[./\\:]+")
-_FLAGS = {"exported": EXPORTED, "declared": DECLARED, "lent": DEFAULT}
 _GLOBALS = frozenset(["variable", "constant"])
 _BODIES = frozenset(["function", "method", "test"])
 
@@ -278,7 +277,7 @@ class Reading:
             start=start,
             end=max(start, end),
             parent=parent,
-            flags=sum(flag for label, flag in _FLAGS.items() if label in captures) | tested * TEST,
+            flags=_flags(captures) | tested * TEST,
             owner=owner,
             signature=self._signature(node, span, kind, captures),
             doc=first_line(doc) if doc else "",
@@ -438,6 +437,12 @@ def _extent(captures: Captures) -> tuple[int, int]:
 
 def _width(nodes: Sequence[Node]) -> int:
     return nodes[-1].end_byte - nodes[0].start_byte
+
+
+def _flags(captures: Captures) -> int:
+    exported = EXPORTED if "exported" in captures else 0
+    declared = DECLARED if "declared" in captures else 0
+    return exported | declared | (DEFAULT if "lent" in captures else 0)
 
 
 def _first(span: Node, captures: Captures) -> Node:

@@ -42,8 +42,8 @@ _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 def signature(source: bytes, node: Node, span: Node, kind: str, decorators: Sequence[Node] = ()) -> str:
     """What a definition says before its body, in one line: behind its decorators, and without its annotations."""
-    marks = [*_decorations(source, decorators), ""]
-    return " ".join(marks) + _head(source, node, _start(source, node, span, decorators), kind)
+    head = _head(source, node, _start(source, node, span, decorators), kind)
+    return " ".join([*_decorations(source, decorators), head]) if decorators else head
 
 
 def _decorations(source: bytes, decorators: Sequence[Node]) -> Iterator[str]:
@@ -60,6 +60,8 @@ def _decorations(source: bytes, decorators: Sequence[Node]) -> Iterator[str]:
 def _start(source: bytes, node: Node, span: Node, decorators: Sequence[Node]) -> int:
     """The byte where a definition begins without its decorators; words before it count on its own line alone."""
     at = node.start_byte
+    if not decorators and span.start_byte == at and source[at] not in _SPACE:
+        return at
     start = max(span.start_byte, source.rfind(b"\n", 0, at) + 1)
     if decorators:
         start = max(start, min(decorators[-1].end_byte, node.end_byte))
@@ -96,7 +98,10 @@ def _head(source: bytes, node: Node, start: int, kind: str) -> str:
 
 def _body(node: Node) -> Node | None:
     """The body of a definition, or of the value that it gives its name to."""
-    for holder in (node, node.child_by_field_name("value"), node.child_by_field_name("right")):
+    body = node.child_by_field_name("body")
+    if body is not None:
+        return body
+    for holder in (node.child_by_field_name("value"), node.child_by_field_name("right")):
         body = holder.child_by_field_name("body") if holder is not None else None
         if body is not None:
             return body
