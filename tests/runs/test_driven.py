@@ -411,3 +411,17 @@ def test_rules_that_come_with_an_answer_of_the_client(home: Home) -> None:
         assert session.until("result")["result"] == "Done."
         assert session.end() == 0
     assert (home.work / "b.txt").read_text() == "B"
+
+
+def test_a_driven_model_may_call_tools_by_the_names_of_claude_code(home: Home) -> None:
+    call = {"calls": [{"tool": "Write", "arguments": {"file_path": "a.txt", "content": "A"}}]}
+    with driven(home, "-m", home.script(call, {"text": "Done."}), "--tools", "file_write=auto") as session:
+        session.say("write")
+        session.until("result")
+        assert session.end() == 0
+    made = next(line["message"]["content"][0] for line in session.seen if line["type"] == "assistant")
+    assert (made["name"], made["input"]) == ("file_write", {"filePath": "a.txt", "content": "A"})
+    assert (home.work / "a.txt").read_text() == "A"
+    # Where nobody drives, such a name is none.
+    ran = home.stream("-m", home.script(call, {"text": "Done."}), "--tools", "file_write=auto", "write")
+    assert ran.result["counts"]["failed_calls"] == 1

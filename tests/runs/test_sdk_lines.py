@@ -446,3 +446,73 @@ def test_messages_of_all_sessions_have_ids_of_their_own_and_tell_their_usage(hom
         assert begun == [message["id"] for message in said]
         ids += begun
     assert len(ids) >= 5 and len(set(ids)) == len(ids)
+
+
+def calls(*made: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    return {"calls": [{"tool": tool, "arguments": arguments} for tool, arguments in made]}
+
+
+def test_the_model_may_call_tools_by_the_names_of_the_client(home: Home) -> None:
+    path = str(home.work / "a.txt")
+    script = home.script(
+        calls(("Write", {"file_path": path, "content": "A"})),
+        calls(("Edit", {"file_path": path, "old_string": "A", "new_string": "B"})),
+        calls(
+            ("Bash", {"command": "cat a.txt", "timeout": 5000, "description": "look"}), ("Read", {"file_path": path})
+        ),
+        calls(("Grep", {"pattern": "B", "glob": "*.txt"}), ("Nope", {})),
+        DONE,
+    )
+    args = ("--model", script, "--permission-mode", "acceptEdits", "--allowedTools", "Bash")
+    ran = run(home, "go", *STREAM, *args)
+    assert ran.code == 0 and (home.work / "a.txt").read_text() == "B"
+    blocks = [line["message"]["content"][0] for line in ran.events if line["type"] in ("assistant", "user")]
+    used = [(block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"]
+    assert [name for name, _ in used] == ["Write", "Edit", "Bash", "Read", "Grep", "Nope"]
+    assert used[1][1] == {"file_path": path, "old_string": "A", "new_string": "B"}
+    assert used[2][1]["timeout"] == 5000
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    assert [bool(block.get("is_error")) for block in results] == [False] * 5 + [True]
+    assert results[-1]["content"] == "<tool_use_error>Error: No such tool available: Nope.</tool_use_error>"
+    # Taken up again, the transcript holds what the tools did.
+    again = run(home, "go", *STREAM, *args, f"--resume={ran.events[0]['session_id']}")
+    assert again.events[-1]["api_error_type"] == "unknown" and "5 turns" in again.events[-1]["result"]
+
+
+@pytest.mark.parametrize(
+    ("made", "seen"),
+    [
+        (
+            ("shell", {"command": "true", "foo": 1}),
+            "Bash: Object contains unknown field `foo`; the parameters are: command, timeout",
+        ),
+        (("Bash", {"timeout": 5}), "Bash: "),
+        (("Read", {"filePath": 7}), "file_path"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_told_in_words_of_the_client(
+    home: Home, made: tuple[str, dict[str, Any]], seen: str
+) -> None:
+    ran = run(home, "go", *STREAM, "--model", home.script(calls(made), DONE), "--allowedTools", "Bash")
+    [told] = [line["message"]["content"][0]["content"] for line in ran.events if line["type"] == "user"]
+    assert "InputValidationError" in told and seen in told
+    assert not any(ours in told for ours in ("shell", "timeoutSec", "filePath", "file_read"))
+
+
+def test_a_refusal_is_told_in_words_of_the_client(home: Home) -> None:
+    script = home.script(calls(("Bash", {"command": "rm x"})), DONE)
+    with sdk(home, "--model", script, "--disallowedTools", "Bash(rm:*)") as session:
+        session.say("go")
+        denied = session.until(lambda line: line.get("subtype") == "permission_denied")
+        told = session.until("user")["message"]["content"][0]["content"]
+        assert session.end() == 0
+    assert denied["tool_name"] == "Bash" and denied["message"].startswith("Bash on ") and told.startswith("Bash on ")
+    with sdk(home, "--model", script, "--permission-prompt-tool", "stdio") as session:
+        session.say("go")
+        asked = session.until("control_request")
+        assert asked["request"]["tool_name"] == "Bash" and "shell" not in asked["request"]["decision_reason"]
+        error = {"subtype": "error", "request_id": asked["request_id"], "error": "boom"}
+        session.send({"type": "control_response", "response": error})
+        told = session.until("user")["message"]["content"][0]["content"]
+        assert session.end() == 0
+    assert told == "Bash needs a permission that could not be asked for: boom"

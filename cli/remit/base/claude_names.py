@@ -136,6 +136,23 @@ def taken_input(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return taken
 
 
+def told_text(tool: str, text: str, *, parameters: bool = False) -> str:
+    """A text about a call, with the tool under their name. parameters: and its parameters, where the text is of
+    them. Words of a sentence that happen to be a name of ours stay."""
+    import re  # only texts of failures are told so
+
+    named = _BY_OURS.get(tool)
+    if named is None:
+        return text
+    word = rf"\b{re.escape(tool)}\b"
+    # A name of several words is nothing else; one of a single word is a name in these places.
+    places = word if "_" in tool else rf"^{word}|(?<=`){word}(?=`)|(?<=ticks ){word}(?= as )|(?<=refused ){word}$"
+    told = re.sub(places, named.theirs, text)
+    for each in named.parameters if parameters else ():
+        told = re.sub(rf"\b{each.ours}\b", each.theirs, told) if each.ours != each.theirs else told
+    return told
+
+
 DROPPED = {
     "shell": ("description", "run_in_background", "dangerouslyDisableSandbox"),
     "file_grep": ("output_mode", "-n", "-i", "type", "multiline"),
@@ -181,6 +198,9 @@ class OurNames:
     def taken(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return dict(arguments)
 
+    def told(self, tool: str, text: str) -> str:
+        return text
+
 
 class ClaudeNames:
     """base.ports.Names of a client written for Claude Code. cwd: the workspace, absolute."""
@@ -196,3 +216,6 @@ class ClaudeNames:
 
     def taken(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return taken_input(tool, arguments)
+
+    def told(self, tool: str, text: str) -> str:
+        return told_text(tool, text)

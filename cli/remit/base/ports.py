@@ -210,6 +210,10 @@ class Names(Protocol):
         """The client's arguments for a tool of ours under our names."""
         ...
 
+    def told(self, tool: str, text: str) -> str:
+        """A text about a call, for the client."""
+        ...
+
 
 class World(Protocol):
     """The facts a tool may ask before policy has spoken: names, never content.

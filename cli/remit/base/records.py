@@ -360,7 +360,7 @@ class Reported(msgspec.Struct, frozen=True, tag="reported"):
 class Noted(msgspec.Struct, frozen=True, tag="noted"):
     """Something worth keeping that is not a step: a traceback, a repair, a warning."""
 
-    kind: Literal["traceback", "repair", "warning", "retry", "fallback", "loop"]
+    kind: Literal["traceback", "repair", "warning", "retry", "fallback", "loop", "renamed"]
     text: str
 
 

@@ -277,7 +277,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     mode that it starts in. hooks: heard in this order.
     ask: as `deny`, and asks. beside: further directories that are read, absolute.
     system: the user's own words for the system prompt; system_base: in place of its beginning, "" for ours.
-    profiles: what agents may be sent with, by name. environment: what the model is told of it, None: nothing."""
+    profiles: what agents may be sent with, by name. environment: what the model is told of it, None: nothing.
+    foreign_names: calls of the model are taken under the names of Claude Code as well."""
 
     name: str = "run"
     task: str = ""
@@ -328,6 +329,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = "default"
     system_base: str = ""
     beside: tuple[str, ...] = ()
+    foreign_names: bool = False
 
     @property
     def own_profile(self) -> str:

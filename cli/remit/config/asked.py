@@ -103,7 +103,7 @@ class Asked:
         """The spec with the prompt and what came on standard input. Raises Faults."""
         prompt, task = self.text, self._task
         if self._flags.driven:
-            return msgspec.structs.replace(spec, prompt=prompt or "")
+            return msgspec.structs.replace(spec, prompt=prompt or "", foreign_names=True)
         stdin = read_stdin(self.wish)
         data = decode(stdin.data, "stdin", _NO_TEXT)
         if faults := _nul_faults(data, "stdin"):

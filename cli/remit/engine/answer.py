@@ -19,19 +19,24 @@ from remit.base.messages import (
 )
 from remit.base.model_json import decode_json
 from remit.base.text import scrub, shorten
+from remit.engine.foreign_calls import Taken, as_made
 
 AnswerBlock = TextBlock | ThinkingBlock | CallBlock
 
 
 class Answer:
-    """What has arrived of one answer. turn: for the ids of calls that have none, or one that is taken."""
+    """What has arrived of one answer. turn: for the ids of calls that have none, or one that is taken. ours: makes
+    calls of ours of those under other names."""
 
-    def __init__(self, turn: int, taken: Collection[str]) -> None:
+    def __init__(self, turn: int, taken: Collection[str], ours: Taken = as_made) -> None:
         self.blocks: list[AnswerBlock] = []
         self.usage = Usage()
         self.stop: StopReason | None = None
         self.repairs: list[str] = []
         """What was mended of the last block, for those who have to be told."""
+        self.renamed: list[str] = []
+        """Which calls were made under another name than they are kept."""
+        self._ours = ours
         self._turn = turn
         self._taken = taken
         self._call_ids: set[str] = set()
@@ -86,7 +91,12 @@ class Answer:
         if not call_id or call_id in self._call_ids or call_id in self._taken:
             call_id = f"call_{self._turn}_{len(self.blocks) + 1}"
         self._call_ids.add(call_id)
-        return CallBlock(call_id, scrub(block.tool), self._sound(scrub(block.arguments), block.tool), block.opaque)
+        tool = scrub(block.tool)
+        call = CallBlock(call_id, tool, self._sound(scrub(block.arguments), tool), block.opaque)
+        kept = self._ours(call)
+        if kept.tool != tool:
+            self.renamed.append(f"{call_id}: {shorten(tool)} is taken as {kept.tool}")
+        return kept
 
     def _sound(self, arguments: str, tool: str) -> str:
         """The arguments, mended where that changes no value; else they fail when the call is checked."""

@@ -151,7 +151,7 @@ class Client:
             "display_name": self.names.tool(call.tool),
             "input": self.names.shown(call.tool, wire_input(call.arguments)),
             "tool_use_id": call.id,
-            "decision_reason": decision.rule.why,
+            "decision_reason": self.names.told(call.tool, decision.rule.why),
         }
         fields |= {"agent_id": agent_id} if agent_id else {}
         fields |= {"requires_user_interaction": True} if call.tool in self.asks_people else {}
@@ -159,7 +159,9 @@ class Client:
         try:
             reply = await self.ask("can_use_tool", fields)
         except NoAnswer as problem:
-            return ClientWord(False, f"{call.tool} needs a permission, and {problem}")
+            return ClientWord(
+                False, f"{self.names.tool(call.tool)} needs a permission that could not be asked for: {problem}"
+            )
         finally:
             self.tell_state("running")
         return self._word(call, reply)
@@ -216,11 +218,15 @@ class Client:
                 return ClientWord(True)
             case {"behavior": "deny"}:
                 message = reply.get("message")
-                told = message if isinstance(message, str) and message else f"the client refused {call.tool}"
+                told = (
+                    message
+                    if isinstance(message, str) and message
+                    else f"the client refused {self.names.tool(call.tool)}"
+                )
                 return ClientWord(False, told, interrupt=reply.get("interrupt") is True)
             case _:
                 what = "needs a permission, and the client's answer says neither yes nor no"
-                return ClientWord(False, f"{call.tool} {what}")
+                return ClientWord(False, f"{self.names.tool(call.tool)} {what}")
 
     def changed(self, call: Call, arguments: Mapping[str, Any]) -> str | None:
         """The client's arguments as those of the call; None where they are what it had."""

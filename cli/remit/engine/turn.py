@@ -24,6 +24,7 @@ from remit.base.messages import (
 )
 from remit.base.records import Answered, Noted, TurnStarted, Unanswered
 from remit.engine.answer import Answer, AnswerBlock, wire_block, wire_usage
+from remit.engine.foreign_calls import Taken, as_made
 from remit.engine.models import Model
 from remit.engine.partial import PartialAnswer
 from remit.engine.recorder import Recorder
@@ -46,7 +47,8 @@ class Asker:
     """Asks the first model that can be asked, with the transcript as it stands.
 
     models: the run's own, then those to fall back on. shelf: the tools of its requests. effort: how much it should
-    think. cache_key: the same for all requests of the conversation. partial: answers are told as they come."""
+    think. cache_key: the same for all requests of the conversation. partial: answers are told as they come. ours: as in
+    Answer."""
 
     def __init__(
         self,
@@ -58,12 +60,14 @@ class Asker:
         effort: Effort | None = None,
         cache_key: str = "",
         partial: bool = False,
+        ours: Taken = as_made,
     ) -> None:
         self._models = list(models)
         self._system = system
         self._shelf = shelf
         self._recorder = recorder
         self.effort = effort
+        self._ours = ours
         self._partial = partial
         self._telling: PartialAnswer | None = None
         self._cache_key = cache_key
@@ -188,7 +192,7 @@ class Asker:
         """An answer worth keeping, from the first model that gives one."""
         state, cuts = self._recorder.state, 0
         while True:
-            self._coming = answer = Answer(turn, state.call_ids)
+            self._coming = answer = Answer(turn, state.call_ids, self._ours)
             self._begin_partial(turn)
             try:
                 await self.complete(state.messages, answer, lambda block, usage: self._tell_block(block, turn, usage))
@@ -261,6 +265,8 @@ class Asker:
             self._telling.end_block(index, block)
 
     def _tell_repairs(self, answer: Answer) -> None:
+        while answer.renamed:
+            self._recorder.record(Noted("renamed", answer.renamed.pop()), sync=False)
         while answer.repairs:
             text = answer.repairs.pop()
             self._recorder.record(Noted("repair", text), sync=False)

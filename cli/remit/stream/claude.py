@@ -262,7 +262,7 @@ class ClaudeStream:
             "tool_use_id": event.tool_use_id,
             "message": self._told_denial(event),
             "decision_reason_type": "mode" if event.decision_reason_type == "asked" else "rule",
-            "decision_reason": event.decision_reason,
+            "decision_reason": self._names.told(event.tool_name, event.decision_reason),
             "session_id": event.session_id,
             "uuid": event.uuid,
         }
@@ -270,7 +270,7 @@ class ClaudeStream:
     def _told_denial(self, event: PermissionDenied) -> str:
         known = self._calls.get((event.agent_id or "", event.tool_use_id))
         asked = known is not None and event.decision_reason_type == "asked"
-        return not_granted(known) if known is not None and asked else event.message
+        return not_granted(known) if known is not None and asked else self._names.told(event.tool_name, event.message)
 
     @_lines.register(SessionState)
     def _(self, event: SessionState) -> Iterator[Line]:
@@ -311,12 +311,15 @@ class ClaudeStream:
         yield line
 
     @_lines.register(TaskStarted)
-    @_lines.register(TaskProgress)
     @_lines.register(TaskUpdated)
     @_lines.register(TaskNotification)
     @_lines.register(BackgroundTasks)
     def _(self, event: Event) -> Iterator[Line]:
         yield _plain(event)
+
+    @_lines.register(TaskProgress)
+    def _(self, event: TaskProgress) -> Iterator[Line]:
+        yield {**_plain(event), "last_tool_name": self._names.tool(event.last_tool_name)}
 
     @_lines.register(HookStarted)
     @_lines.register(HookResponse)

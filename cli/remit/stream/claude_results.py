@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from remit.base.claude_names import their_name
+from remit.base.claude_names import their_name, told_text
 from remit.base.events import PermissionDenied
 from remit.stream.claude_patch import hunks
 
@@ -50,9 +50,11 @@ def show_result(known: Known, content: Any, envelope: Any, cwd: str) -> Shown:
 
 
 def _failure(known: Known, error: Mapping[str, Any]) -> Shown:
-    code, message = error.get("code", ""), str(error.get("message", ""))
+    code = error.get("code", "")
+    message = told_text(known.tool, str(error.get("message", "")), parameters=code in INPUT_CODES)
     if code == "unknown_tool":
-        message = f"<tool_use_error>Error: No such tool available: {their_name(known.tool)}. {message}</tool_use_error>"
+        # What there is `init` has told, under the client's names.
+        message = f"<tool_use_error>Error: No such tool available: {their_name(known.tool)}.</tool_use_error>"
     elif code == "approval_required":
         message = not_granted(known)
     elif code in INPUT_CODES:

@@ -18,6 +18,7 @@ from remit.engine.agents import Agents, AgentsGrant, Child, ChildFinish, Princip
 from remit.engine.child import ChildLedger, ChildRecorder, Errand
 from remit.engine.dispatch import Dispatch
 from remit.engine.execution import MAX_RESULT_BYTES
+from remit.engine.foreign_calls import as_made, taken_as_ours
 from remit.engine.hooks import SILENT
 from remit.engine.job_desk import JobsGrant
 from remit.engine.jobs import Jobs
@@ -194,6 +195,7 @@ class Delegation:
             recorder,
             effort=spec.effort,
             cache_key=f"{basis.session_id}/{errand.task_id}",
+            ours=taken_as_ours(tools) if basis.spec.foreign_names else as_made,
         )
         finish = ChildFinish(spec.expect, recorder, _no_check, list)
         window = Window(asker, recorder, spec.compaction)

@@ -22,6 +22,7 @@ from remit.engine.client_questions import FirstOf
 from remit.engine.dispatch import Dispatch
 from remit.engine.emit import Emitter
 from remit.engine.finish import Finish
+from remit.engine.foreign_calls import as_made, taken_as_ours
 from remit.engine.goal import Evaluator
 from remit.engine.jobs import Jobs
 from remit.engine.judging import Gate
@@ -280,6 +281,7 @@ def _asker(beginning: Beginning, book: _Book, desk: _Desk) -> Asker:
         effort=spec.effort,
         cache_key=beginning.session_id,
         partial=beginning.listeners.partial,
+        ours=taken_as_ours(desk.tools) if spec.foreign_names else as_made,
     )
 
 

@@ -273,6 +273,10 @@ def script_page() -> Page:
                         "after the last turn: an unnoticed change of the input cannot become a wrong report. A run "
                         "that is resumed goes on at the turn that is due."
                     ),
+                    Para(
+                        "Calls name tools and parameters as remit-tools(7) does. In sessions of remit-sdk(1), and with "
+                        "`--input-format stream-json`, they may also bear the names that Claude Code gives them."
+                    ),
                 ),
             ),
             Section("KEYS", tuple(_keys(definitions["Script"], definitions, ""))),

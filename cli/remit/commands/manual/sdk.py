@@ -57,8 +57,11 @@ def sdk_page() -> Page:
                     Para(
                         "Tools and their parameters bear the names that such programs know: Read, Write, Edit, Bash, "
                         "Glob, Grep, WebFetch, Agent, TodoWrite and so on, in messages, callbacks, hooks and lists of "
-                        "allowed tools. Tools without such a name keep that of remit-tools(7). What a flag names and "
-                        "remit does not have is told on standard error, and passed over."
+                        "allowed tools. Tools without such a name keep that of remit-tools(7). The model is offered "
+                        "the tools under the names of remit; where a prompt, AGENTS.md or an agent has it call `Read` "
+                        "or another name of Claude Code, with the parameters of that name, the call is taken as one of "
+                        "the tool that does the same. What a list of tools names and remit does not have is told on "
+                        "standard error, and passed over."
                     ),
                     Para(
                         "Permissions: tools that only read are allowed, all else is asked. With "
