@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -390,21 +391,94 @@ def test_help_and_version(home: Home) -> None:
 
 
 HALF = r'{"type": "user", "message": {"role": "user", "content": "half \ud83d of it"}, "session_id": ""}'
-DOCUMENT = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
+PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
 NOTE = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a note"}}
-LEFT_OUT = "[a block of type 'document' was left out: only texts and base64 images are taken]"
+PARTS = {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "a part"}]}}
+FAR = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+READ = {"type": "text", "text": "read"}
 
 
-def test_what_cannot_be_taken_of_a_message_ends_no_session(home: Home) -> None:
-    with sdk(home, "--model", home.script(DONE, DONE, DONE), "--replay-user-messages") as session:
+def message(content: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}, "session_id": "", **more}
+
+
+def test_texts_that_come_in_other_shapes_are_taken(home: Home) -> None:
+    with sdk(home, "--model", home.script(DONE, DONE), "--replay-user-messages") as session:
         session.send(b"\xef\xbb\xbf" + HALF.encode() + b"\n")
         session.until("result")
-        blocks = [{"type": "text", "text": "read"}, DOCUMENT, NOTE]
-        session.send({"type": "user", "message": {"role": "user", "content": blocks}, "session_id": ""})
+        session.send(message([READ, NOTE, PARTS]))
         session.until("result")
         assert session.end() == 0
     said = [line["message"]["content"] for line in session.seen if line.get("isReplay")]
-    assert said == ["half \ufffd of it", f"read\n{LEFT_OUT}\na note"]
+    assert said == ["half \ufffd of it", "read\na note\na part"]
+
+
+UNTAKEN = [
+    ([READ, PDF], "block 2 of the message is a document that is no text: give its text"),
+    ([FAR], "block 1 of the message is an image that is not given in base64: give the image itself"),
+    ([READ, {"type": "hologram"}], "block 2 of the message is of type 'hologram': leave it out"),
+    ([{"type": "text", "text": 5}], "block 1 of the message has no text"),
+    (["read"], "block 1 of the message has no type"),
+    ("", "the message is empty"),
+    (" \n", "the message is empty"),
+    ([], "the message is empty"),
+    ([{"type": "text", "text": ""}], "the message is empty"),
+    (None, "the content of a message is a text or a list of blocks"),
+]
+
+
+@pytest.mark.parametrize(("content", "what"), UNTAKEN)
+def test_a_message_that_cannot_be_taken_ends_its_own_prompt_alone(home: Home, content: Any, what: str) -> None:
+    """In an error that says what to do, and without the model."""
+    with sdk(home, "--model", home.script(DONE), "--replay-user-messages") as session:
+        session.send(message(content, uuid="u-1"))
+        failed = session.until("result")
+        session.send(message("go"))
+        result = session.until("result")
+        assert session.end() == 0
+    assert failed["is_error"] and failed["subtype"] == "error_during_execution" and what in failed["errors"][0]
+    assert failed["user_message_uuids"] == ["u-1"] and failed["usage"]["output_tokens"] == 0
+    assert (result["is_error"], result["result"], result["result_index"]) == (False, "Done.", 1)
+    assert names(session).count("assistant") == 1
+
+
+def test_what_cannot_be_taken_does_not_end_the_prompt_that_it_comes_into(home: Home) -> None:
+    """And nothing of it reaches the model later."""
+    wait = {"calls": [{"tool": "shell", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}}]}
+    with sdk(home, "--model", home.script(wait, {"text": "one"}, {"text": "two"}), "--allowedTools", "Bash") as session:
+        session.send(message("wait"))
+        session.until("assistant")
+        session.send(message([{"type": "text", "text": "xyzzy"}, PDF]))
+        session.send(message("and this"))
+        session.ask("get_context_usage")
+        session.until("control_response")
+        (home.work / "go").touch()
+        told = [session.until("result") for _ in range(3)]
+        assert session.end() == 0
+    assert [each.get("result") for each in told] == ["one", None, "two"]
+    directory = Path(next(line["run_dir"] for line in session.seen if "run_dir" in line))
+    assert "xyzzy" not in (directory / "journal.jsonl").read_text()
+
+
+def test_a_message_that_was_said_already_is_acknowledged_and_no_more(home: Home) -> None:
+    """Also by a process that takes the session up."""
+    args = ("--model", home.script({"text": "one"}, {"text": "two"}, {"text": "three"}), "--replay-user-messages")
+    with sdk(home, *args) as session:
+        session.send(message("go", uuid="u-1"))
+        session_id = session.until("result")["session_id"]
+        session.send(message("go", uuid="u-1"))
+        session.send(message("go on", uuid="u-2"))
+        assert session.until("result")["result"] == "two"
+        assert session.end() == 0
+    replayed = [line["uuid"] for line in session.seen if line.get("isReplay")]
+    assert replayed == ["u-1", "u-1", "u-2"]
+    with sdk(home, *args, f"--resume={session_id}") as session:
+        session.send(message("go", uuid="u-1"))
+        session.send(message("go on", uuid="u-3"))
+        assert session.until("result")["user_message_uuids"] == ["u-3"]
+        session.send(message("go on", uuid="u-2"))
+        assert session.end() == 0
+    assert [line["type"] for line in session.seen].count("result") == 1
 
 
 DEEP: Any = "x"

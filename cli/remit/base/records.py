@@ -68,7 +68,8 @@ class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     """A user message. synthetic: put in by the harness, for this `reason` (one of a few words). A prompt begins with
     one that is not, or with a report of background work; those that are `joined` came while another was under way.
     uuid: the client's own name for it, or "". task: of a report, the job it tells the end of, or "". environment: what
-    the model knows of it from here on, where the message tells that."""
+    the model knows of it from here on, where the message tells that. refused: why the message cannot be taken, or "":
+    one that cannot ends its prompt, and nothing of it reaches the model."""
 
     text: str
     synthetic: bool = False
@@ -78,6 +79,7 @@ class UserSaid(msgspec.Struct, frozen=True, tag="user_said"):
     uuid: str = ""
     task: str = ""
     environment: Environment | None = None
+    refused: str = ""
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):

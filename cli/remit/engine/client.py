@@ -65,6 +65,7 @@ class Client:
         self._controls: dict[str, Control] = {"interrupt": self._interrupt}
         self._asked: dict[str, asyncio.Future[Reply]] = {}
         self._serving: set[asyncio.Task[None]] = set()
+        self._uuids: set[str] = set()
         self._gone = False
         self.asks_people: frozenset[str] = frozenset()
         """Tools whose calls a person has to see, whatever the client would allow by itself."""
@@ -76,6 +77,8 @@ class Client:
     def attach(self, run: Run, recorder: Recorder, inbox: Inbox | None = None) -> None:
         """There is a run: what is told from here on is told by it. inbox: its own, where messages go from here on."""
         self._run, self._emit = run, recorder.emit
+        self._inbox.leave_out(recorder.state.uuids)
+        self._uuids |= recorder.state.uuids
         if inbox is not None:
             self._inbox.pour(inbox)
             self._inbox = inbox
@@ -92,8 +95,15 @@ class Client:
 
     # -- what comes in -------------------------------------------------------------------------
 
+    def has_heard(self, uuid: str) -> bool:
+        """Whether a message of the session had this uuid: the same one, said again."""
+        return uuid in self._uuids
+
     def say(self, said: UserSaid) -> None:
-        """A prompt, or what joins the one under way."""
+        """A prompt, or what joins the one under way. One that was said already is passed over."""
+        if self.has_heard(said.uuid):
+            return
+        self._uuids |= {said.uuid} - {""}
         self._inbox.put(said)
 
     def serve(self, request_id: str, subtype: str, fields: Mapping[str, Any]) -> None:

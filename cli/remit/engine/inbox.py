@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -16,7 +16,7 @@ class Mail(Protocol):
     """What a prompt under way is told between its turns."""
 
     def take(self) -> Sequence[UserSaid]:
-        """All that waits, in order; none of it waits any more."""
+        """What may join, in order; none of it waits any more."""
         ...
 
 
@@ -60,9 +60,15 @@ class Inbox:
         self._changed.set()
 
     def take(self) -> Sequence[UserSaid]:
-        joined = [msgspec.structs.replace(said, joined=True) for said in self._waiting]
-        self._waiting.clear()
+        joined = []
+        # A message that cannot be taken ends its own prompt, and not the one under way.
+        while self._waiting and not self._waiting[0].refused:
+            joined.append(msgspec.structs.replace(self._waiting.popleft(), joined=True))
         return joined
+
+    def leave_out(self, uuids: Collection[str]) -> None:
+        """None of the messages with these waits any more."""
+        self._waiting = deque(said for said in self._waiting if said.uuid not in uuids)
 
     def pour(self, other: Inbox) -> None:
         """All of it goes to the other one."""

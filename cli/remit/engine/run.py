@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from remit.base.calls import Outcome, err
-from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, Refused, RemitError, Stopped
+from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, Refused, RemitError, Stopped, UsageFault
 from remit.base.events import Init, Notice, Result
 from remit.base.ports import HookWord, Provider, Recorded
 from remit.base.records import INSTRUCTIONS, CallSettled, Noted, PromptEnded, UserSaid
@@ -301,6 +301,9 @@ class Run:
         if said.synthetic:
             recorder.say(said)
             return
+        if said.refused:
+            recorder.record(said)
+            raise UsageFault(said.refused, kind="message")
         if not hooks:
             recorder.record(said)
             return

@@ -138,6 +138,9 @@ class State:
     wanted: frozenset[str] = frozenset()
     """Tools that were called or searched for, loaded or not."""
 
+    rules: RulesChanged | None = None
+    """The rule set that holds, None for the first one."""
+
     def __init__(self, limits: Limits, ledger: Ledger | None = None) -> None:
         self.messages: list[Message] = []
         self.turn = self.user_turns = self.output_attempts = 0
@@ -160,14 +163,14 @@ class State:
         self.ended: PromptEnded | None = None
         self.nags: Counter[str] = Counter()
         self.limits = limits
-        self.rules: RulesChanged | None = None
-        """The rule set that holds, None for the first one."""
         self.plan_revision: int | None = None
         """Of the plan document; 0: nothing is written yet, None: the session has no plan."""
         self.mode = self.told_mode = "default"
         """What holds, and what the model was told of last."""
         self.ledger = ledger or Ledger(limits)
         self.began = Before()
+        self.uuids: set[str] = set()
+        """Names that the client gave to messages."""
         self.said: list[str] = []
         """Names that the client gave to the messages of this prompt."""
         self.prompts: list[str] = []
@@ -243,6 +246,9 @@ class State:
         else:
             self.user_turns += 1
             self.said += [record.uuid] if record.uuid else []
+            self.uuids |= {record.uuid} - {""}
+            if record.refused:
+                return
             self.prompts = [*self.prompts[:1], *self.prompts[1:][2 - MAX_PROMPTS :], record.text]
             self.pictures += record.images
         self._add_user((*record.images, TextBlock(record.text)))

@@ -12,7 +12,8 @@ import msgspec
 
 from remit.base.messages import ImageBlock
 from remit.base.model_json import MAX_NESTING, decode_json, nests_too_deep
-from remit.base.text import scrub_tree, shorten
+from remit.base.text import scrub_tree
+from remit.stream.inbound_content import read_content
 
 MAX_LINE_BYTES = 32 << 20
 """A longer line is passed over, whatever it holds."""
@@ -24,11 +25,12 @@ _CHUNK = 1 << 16
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A user message."""
+    """A user message. refused: why it cannot be taken, or ""."""
 
     text: str
     images: tuple[ImageBlock, ...] = ()
     uuid: str = ""
+    refused: str = ""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -121,26 +123,8 @@ def _said(line: dict[str, Any], size: int) -> Line:
         role = message.get("role") if isinstance(message, dict) else None
         return Unreadable(f"a user line needs a message of role user, not {role!r}", size)
     uuid = line.get("uuid")
-    content = message.get("content")
-    if isinstance(content, str):
-        return Said(content, (), uuid if isinstance(uuid, str) else "")
-    if not isinstance(content, list):
-        return Unreadable("the content of a message is a text or a list of blocks", size)
-    texts: list[str] = []
-    images: list[ImageBlock] = []
-    for block in content:
-        match block:
-            case {"type": "text", "text": str(text)}:
-                texts.append(text)
-            case {"type": "image", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
-                images.append(ImageBlock(kind, data))
-            case {"type": "document", "source": {"type": "text", "data": str(text)}}:
-                texts.append(text)
-            case {"type": str(kind)}:
-                texts.append(f"[a block of type {shorten(kind)} was left out: only texts and base64 images are taken]")
-            case _:
-                return Unreadable("a block of a message has no type", size)
-    return Said("\n".join(texts), tuple(images), uuid if isinstance(uuid, str) else "")
+    content = read_content(message.get("content"))
+    return Said(content.text, tuple(content.images), uuid if isinstance(uuid, str) else "", content.refused)
 
 
 def _asked(line: dict[str, Any], size: int) -> Line:

@@ -124,8 +124,8 @@ async def _listen(reader: LineReader, client: Client, ready: ReadyRun, manner: M
 def take(line: Line, client: Client) -> None:
     """What a line asks for."""
     match line:
-        case Said(text, images, uuid):
-            client.say(UserSaid(text, images=images, uuid=uuid))
+        case Said(text, images, uuid, refused):
+            client.say(UserSaid(text, images=images, uuid=uuid, refused=refused))
         case Asked(request_id, subtype, fields):
             client.serve(request_id, subtype, fields)
         case Replied(request_id, response, error):

@@ -195,13 +195,20 @@ class SdkSession:
                     self._refuse_line(line)
                     break
                 if isinstance(line, Said) and line.uuid:
-                    self._stream.tell(type="command_lifecycle", command_uuid=line.uuid, state="queued")
+                    self._acknowledge(line)
                 take(line, self._client)
         except RemitError as error:
             # What was said of the line could not be written.
             self.stop(error)
         finally:
             self._client.leave()
+
+    def _acknowledge(self, said: Said) -> None:
+        """A message with a uuid was heard, for the first time or again."""
+        if not self._client.has_heard(said.uuid):
+            self._stream.tell(type="command_lifecycle", command_uuid=said.uuid, state="queued")
+        elif self._plan.replay:
+            self._stream.tell_replay(said.text, said.uuid)
 
     def _refuse_line(self, line: Unreadable) -> None:
         """Their program ends on a line that it cannot read, once what came before is served; so does this one."""
