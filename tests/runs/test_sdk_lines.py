@@ -590,3 +590,11 @@ def test_a_refusal_is_told_in_words_of_the_client(home: Home) -> None:
         told = session.until("user")["message"]["content"][0]["content"]
         assert session.end() == 0
     assert told == "Bash needs a permission that could not be asked for: boom"
+
+
+def test_a_hint_names_a_tool_that_is_offered(home: Home) -> None:
+    script = home.script(calls(("Read", {"file_path": str(home.work / "none.txt")})), DONE)
+    for tools, hint in (("Read,Glob", "; Glob shows what does"), ("Read", "does not exist in the workspace")):
+        ran = run(home, "go", *STREAM, "--model", script, "--tools", tools)
+        [told] = [line["message"]["content"][0]["content"] for line in ran.events if line["type"] == "user"]
+        assert told.rstrip().endswith(hint)

@@ -141,13 +141,15 @@ def told_text(tool: str, text: str, *, parameters: bool = False) -> str:
     them. Words of a sentence that happen to be a name of ours stay."""
     import re  # only texts of failures are told so
 
+    # A name of several words is nothing else, unless it is part of a path.
+    told = re.sub(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])", lambda found: their_name(found[0]), text)
     named = _BY_OURS.get(tool)
     if named is None:
-        return text
-    word = rf"\b{re.escape(tool)}\b"
-    # A name of several words is nothing else; one of a single word is a name in these places.
-    places = word if "_" in tool else rf"^{word}|(?<=`){word}(?=`)|(?<=ticks ){word}(?= as )|(?<=refused ){word}$"
-    told = re.sub(places, named.theirs, text)
+        return told
+    if "_" not in tool:
+        # One of a single word is a name in these places.
+        places = rf"^{tool}\b|(?<=`){tool}(?=`)|(?<=ticks ){tool}(?= as )|(?<=refused ){tool}$"
+        told = re.sub(places, named.theirs, told)
     for each in named.parameters if parameters else ():
         told = re.sub(rf"\b{each.ours}\b", each.theirs, told) if each.ours != each.theirs else told
     return told

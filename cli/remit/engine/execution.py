@@ -145,6 +145,7 @@ class Execution:
     def settled(self, checked: Checked, outcome: Outcome, seconds: float, max_bytes: int) -> CallSettled:
         """What is kept is what the model is sent: whole characters, within its bounds."""
         call, tool = checked.call, checked.tool
+        outcome = self._heard.fitted(outcome)
         producer = tool.producer(checked.params) if tool and checked.params is not None else call.tool
         shown = self._clip.show(call, tool, producer, outcome, max_bytes, sync=not checked.quiet)
         took = round(seconds, 6)

@@ -11,6 +11,7 @@ import msgspec
 from remit.base.calls import Call, Outcome
 from remit.base.errors import Refused
 from remit.base.events import Notice
+from remit.base.hints import fitting_hints
 from remit.base.ports import HookWord
 from remit.base.records import UserSaid
 from remit.engine.hooks import HOOK, SILENT, HookList
@@ -77,6 +78,13 @@ class Heard:
             text = f"the result of {call.id} stays: what a hook puts in its place has not the shape of such results"
             self._recorder.emit(Notice(kind="hook", text=text))
         return changed or outcome
+
+    def fitted(self, outcome: Outcome) -> Outcome:
+        """The outcome with hints at tools that are there."""
+        if outcome.error is None:
+            return outcome
+        error = msgspec.structs.replace(outcome.error, message=fitting_hints(outcome.error.message, self._tools))
+        return msgspec.structs.replace(outcome, error=error)
 
     def tell(self) -> None:
         """At the end of a turn: what hooks add for the model. Raises Refused when one of them ends the prompt."""
