@@ -60,11 +60,18 @@ class WorkerGuard:
             "exec 2>/dev/null",
             # What shells set of themselves.
             "unset PWD OLDPWD SHLVL",
+            *_libraries(),
             f"echo $$ >{ours}/{watch.stdin.fileno()}",
             f'exec {shlex.quote(self._worker)} "$@"',
         )
         self._script = _in_memory("\n".join(script).encode())
         return f"{ours}/{self._script}"
+
+
+def _libraries() -> list[str]:
+    """Where the worker finds libraries that the one-file program brings along."""
+    found = os.environ.get("LD_LIBRARY_PATH")
+    return [f"export LD_LIBRARY_PATH={shlex.quote(found)}"] if found else []
 
 
 def _in_memory(content: bytes) -> int:

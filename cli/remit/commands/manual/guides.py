@@ -287,12 +287,12 @@ def install_page() -> Page:
                         "for Linux and macOS, x86_64 and aarch64."
                     ),
                     Para(
-                        "It needs a glibc no older than that of the system it was built on, and no other library, "
-                        "but libgcc_s for python_execution; a shell with tar, gzip and the usual small tools to unpack "
-                        "itself; bash for the tool shell. Copy it to a `bin` directory. Under the name `remit-sdk` it "
-                        "is that command. When it is first run it unpacks itself into `~/.cache/remit`, or a temporary "
-                        "directory where that cannot be written or run from. Runs may not read that, so `--example` "
-                        "works with a copy in `~/.local/share/remit-examples`."
+                        "It needs a glibc no older than that of the system it was built on, and no other library; a "
+                        "shell with tar, gzip and the usual small tools to unpack itself; bash for the tool shell. "
+                        "Copy it to a `bin` directory. Under the name `remit-sdk` it is that command. When it is first "
+                        "run it unpacks itself into `~/.cache/remit`, or a temporary directory where that cannot be "
+                        "written or run from. Runs may not read that, so `--example` works with a copy in "
+                        "`~/.local/share/remit-examples`."
                     ),
                     Para(
                         "A pipeline fetches it from where you keep it, and checks it. Then the command is `./remit`, "
