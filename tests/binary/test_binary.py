@@ -245,6 +245,11 @@ def test_it_needs_no_libraries_of_the_system_but_the_c_library(program: Path, ca
     assert len(cache.unpacked) == 1
 
 
+def test_what_cannot_be_added_to_it_is_not_promised(program: Path, cache: Cache) -> None:
+    ran = cache.run(program, "run", "x", "-m", "local/smollm2")
+    assert ran.returncode == 8 and "nothing can be added to the one file: in remit's checkout, pip" in ran.stderr
+
+
 def test_its_examples_run_from_where_it_unpacks_itself(program: Path, cache: Cache, tmp_path: Path) -> None:
     """That place is remit's own, and closed to runs."""
     out = tmp_path / "out"

