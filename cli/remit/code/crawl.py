@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
@@ -33,6 +33,7 @@ from remit.code.tree import (
     MAX_TREE_BYTES,
     MAX_TREE_SECONDS,
     Bound,
+    Lively,
     Recalled,
     Skipped,
     SourceFile,
@@ -94,8 +95,6 @@ def read_tree(
     keeps what was found out, in its own time; None: it is kept at once. It blocks, and asks `check` now and then.
     Raises Failure(command_failed) when no worker starts, and what `check` raises."""
     deadline = time.monotonic() + bounds.seconds
-    if likely := next((name for name in recalled.lively if _is_other(ground, name, recalled)), None):
-        pool.prepare(_first_language(language_of(likely)))
     listing = names(ground, check)
     crawl = _Crawl(ground, bounds, deadline, check)
     crawl.tree.stopped = listing.stopped
@@ -367,16 +366,24 @@ def _first_language(language: Language | None) -> str:
     return language.name if language is not None else ""
 
 
-def _is_other(ground: Ground, name: str, recalled: Recalled) -> bool:
-    """Whether a file has changed, as far as that is soon told: enough to start what will parse it."""
-    language = language_of(name)
-    if language is None:
-        return False
+def changed_language(ground: Ground, lively: Lively) -> Language | None:
+    """The language of the first of those files that has changed again; as far as that is soon told: enough to start
+    what will parse it."""
+    marks = set(lively.marks)
+    for packed, key in lively.files:
+        name = os.fsdecode(packed)
+        language = language_of(name)
+        if language is not None and _is_other(ground, name, language, key, marks):
+            return language
+    return None
+
+
+def _is_other(ground: Ground, name: str, language: Language, key: bytes, marks: Collection[bytes]) -> bool:
     try:
-        if _mark(os.stat(name, dir_fd=ground.fd, follow_symlinks=False)) in recalled.notes:
+        if _mark(os.stat(name, dir_fd=ground.fd, follow_symlinks=False)) in marks:
             return False
         with ground.open(name) as opened:
-            return _key(language, opened.read(MAX_FILE_BYTES)) not in recalled.keys
+            return _key(language, opened.read(MAX_FILE_BYTES)) != key
     except (Failure, OSError, ValueError):
         return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import compress, count
 
 _NOTHING: Sequence[int] = ()
 
@@ -70,8 +71,9 @@ class Edges:
     def leading_to(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
         """Source and target of all edges to some nodes."""
         wanted = set(nodes)
-        pairs = zip(self.sources, self.targets, strict=True)
-        return [(source, target) for source, target in pairs if target in wanted and source >= 0]
+        sources, targets = self.sources, self.targets
+        entries = compress(count(), map(wanted.__contains__, targets))
+        return [(sources[entry], targets[entry]) for entry in entries if sources[entry] >= 0]
 
     # -- as it is kept -----------------------------------------------------------------------------
 

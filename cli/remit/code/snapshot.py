@@ -13,7 +13,7 @@ import os
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import blake2b
 from threading import Thread
 from uuid import uuid4
@@ -29,7 +29,7 @@ from remit.code.lazy import Shared, Tables, tables_of
 from remit.code.names import Names
 from remit.code.rank import Weights
 from remit.code.relink import relink
-from remit.code.tree import Recalled, SourceTree
+from remit.code.tree import Lively, Recalled, SourceTree
 from remit.store.facts import Kept, KeptFacts
 
 GRAPH_VERSION = 3
@@ -85,13 +85,12 @@ class KeptGraph(msgspec.Struct, array_like=True, gc=False):
     since: dict[int, bytes] = {}
 
     def recalled(self, meanwhile: Callable[[], None]) -> Recalled:
-        paths = self.paths.split(b"\0")
-        lively = [os.fsdecode(paths[index]) for index in self.since if index < len(paths)]
-        return Recalled(self.notes, frozenset(self.keys), lively, meanwhile)
+        return Recalled(self.notes, frozenset(self.keys), meanwhile)
 
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(KeptGraph)
+_lively_decoder = msgspec.msgpack.Decoder(Lively)
 _tables_decoder = msgspec.msgpack.Decoder(tuple[bytes, Tables])
 _accounts_decoder = msgspec.msgpack.Decoder(list[Account])
 
@@ -108,6 +107,10 @@ def place_key(place: str) -> bytes:
 
 def _tables_key(place: str) -> bytes:
     return place_key(f"tables:{place}")
+
+
+def _lively_key(place: str) -> bytes:
+    return place_key(f"lively:{place}")
 
 
 # -- to bytes and back -----------------------------------------------------------------------------
@@ -228,16 +231,24 @@ Later = Callable[[], None]
 """What is to be kept, when there is time."""
 
 
-def kept_graph(kept: KeptFacts, place: str) -> KeptGraph | None:
-    """What was kept of a tree. place: see `place_key`."""
+def kept_graph(kept: KeptFacts, place: str, first: Callable[[Lively], None] = lambda _: None) -> KeptGraph | None:
+    """What was kept of a tree. place: see `place_key`. first: gets what is soon read, and tells what is about to be."""
     key = place_key(place)
     with kept.opened() as store:
+        first(_lively(store, place))
         packed = store.values([key]).get(key)
         found = unpack_graph(packed) if packed is not None else None
         if found is not None and store.stale:
             # Facts that are not asked for are of use still.
             store.touch(found.keys)
         return found
+
+
+def _lively(store: Kept, place: str) -> Lively:
+    key = _lively_key(place)
+    with contextlib.suppress(msgspec.DecodeError):
+        return _lively_decoder.decode(store.values([key]).get(key, b""))
+    return Lively()
 
 
 class Keeping:
@@ -253,6 +264,7 @@ class Keeping:
         self._before = before
         self._check = check
         self._shared: Shared | None = None
+        self._accounts: list[Account] = []
         self._columns: _Columns | None = None
         self._reading: Thread | None = None
 
@@ -296,7 +308,7 @@ class Keeping:
         with self._kept.opened() as store:
             now = _Facts(graph.tree, store)
             try:
-                graph.accounts = _accounts_decoder.decode(before.accounts)
+                graph.accounts = self._accounts
                 then = _known(store, changed)
                 since = _known(store, before.since)
                 changes = {
@@ -314,12 +326,12 @@ class Keeping:
         if before is None or before.notes == tree.notes:
             return None
         same = msgspec.structs.replace(before, notes=tree.notes)
-        return lambda: self._keep(place_key(self._place), _encoder.encode(same))
+        return lambda: self._keep_graph(_encoder.encode(same), tree, before.since)
 
     def _later(self, graph: Graph, before: KeptGraph, since: Mapping[int, bytes]) -> Later:
         if len(since) > MAX_SINCE:
             return lambda: self._keep_all(graph)
-        return lambda: self._keep(place_key(self._place), pack_graph(graph, before.tables, since))
+        return lambda: self._keep_graph(pack_graph(graph, before.tables, since), graph.tree, since)
 
     def _keep_all(self, graph: Graph) -> None:
         """The graph, and its tables with it."""
@@ -332,13 +344,20 @@ class Keeping:
         for file in graph.tree.files:
             file.hold(b"")
         # One after the other: each is large, and several times in memory while it is written.
-        self._keep(_tables_key(self._place), _encoder.encode((name, tables)))
+        self._keep({_tables_key(self._place): _encoder.encode((name, tables))})
         del tables
-        self._keep(place_key(self._place), pack_graph(graph, name))
+        self._keep_graph(pack_graph(graph, name), graph.tree, ())
 
-    def _keep(self, key: bytes, value: bytes) -> None:
+    def _keep_graph(self, packed: bytes, tree: SourceTree, since: Collection[int]) -> None:
+        files = [tree.files[index] for index in since]
+        keys = {file.key for file in files}
+        marks = [mark for mark, note in tree.notes.items() if keys and note[:_KEY_BYTES] in keys]
+        lively = Lively([(os.fsencode(file.path), file.key) for file in files], marks)
+        self._keep({place_key(self._place): packed, _lively_key(self._place): _encoder.encode(lively)})
+
+    def _keep(self, values: Mapping[bytes, bytes]) -> None:
         with self._kept.opened() as store:
-            store.keep({key: value})
+            store.keep(values)
 
     def _read_tables(self) -> None:
         """Those that belong to the graph, none without them; and of that what all its uses begin with."""
@@ -348,6 +367,7 @@ class Keeping:
             self._columns = _columns(before)
             with self._kept.opened() as store:
                 packed = store.values([key]).get(key, b"")
+            self._accounts = _accounts_decoder.decode(before.accounts)
             found, tables = _tables_decoder.decode(packed)
             self._shared = Shared(tables) if found == before.tables else None
 

@@ -65,13 +65,19 @@ class SourceFile:
 
 class Recalled(msgspec.Struct, frozen=True):
     """What is known from a kept graph. notes: of files, by their states, as `crawl` notes it. keys: of content whose
-    facts need not be at hand. lively: files that changed before, and so may have changed again. meanwhile: called once
-    when some files have changed, before they are parsed."""
+    facts need not be at hand. meanwhile: called once when some files have changed, before they are parsed."""
 
     notes: dict[bytes, bytes] = {}
     keys: frozenset[bytes] = frozenset()
-    lively: list[str] = []
     meanwhile: Callable[[], None] = lambda: None
+
+
+class Lively(msgspec.Struct, array_like=True, gc=False):
+    """Files that changed of late, and so may have changed again. files: names as the system has them, and the keys of
+    their content when they were seen last. marks: their states then, as far as they are noted."""
+
+    files: list[tuple[bytes, bytes]] = []
+    marks: list[bytes] = []
 
 
 class Skipped(msgspec.Struct):

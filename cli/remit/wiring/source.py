@@ -16,6 +16,7 @@ from remit.code.crawl import (
     NOTHING_RECALLED,
     Listing,
     TreeBounds,
+    changed_language,
     read_source,
     read_tree,
     told_by_content,
@@ -26,7 +27,7 @@ from remit.code.languages import Language, language_of
 from remit.code.pool import Pool
 from remit.code.roots import MAX_GO_MOD_BYTES, go_module
 from remit.code.snapshot import Keeping, Later, NotHeldError, kept_graph
-from remit.code.tree import Recalled, SourceTree
+from remit.code.tree import Lively, Recalled, SourceTree
 from remit.store.facts import KeptFacts
 from remit.workspace.search_ignore import file_above
 from remit.workspace.search_scan import Wish
@@ -78,7 +79,8 @@ class Source:
             self._kept_by_now()
             prefix = "" if ground.name == "." else f"{ground.name}/"
             place = _place(ground, prefix)
-            keeping = Keeping(self._kept, place, prefix, kept_graph(self._kept, place), check)
+            before = kept_graph(self._kept, place, lambda lively: self._prepare(ground, lively))
+            keeping = Keeping(self._kept, place, prefix, before, check)
             tree = self.tree(ground, check, recalled=keeping.recalled(), keep=self._keep_facts)
             key = (ground.name, tree.mark, msgspec.structs.astuple(tree.skipped))
             known = self._graphs.pop(key, None)
@@ -94,6 +96,11 @@ class Source:
             while len(self._graphs) > MAX_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
             return known
+
+    def _prepare(self, ground: Ground, lively: Lively) -> None:
+        """Start what parses while it is found out whether there is more to parse."""
+        if (language := changed_language(ground, lively)) is not None:
+            self._pool.prepare(language.name)
 
     def _keep_facts(self, fresh: Mapping[bytes, bytes]) -> None:
         """While they are linked."""

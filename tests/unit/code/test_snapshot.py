@@ -13,9 +13,11 @@ import pytest
 from fakes.trees import graph, tree
 from remit.base.resources import Effect, Resource
 from remit.code.answers import Answers
+from remit.code.crawl import changed_language
 from remit.code.facts import pack
 from remit.code.graph import Account, Graph, build_graph
-from remit.code.snapshot import MIN_KEPT_SYMBOLS, pack_graph, place_key, restored, unpack_graph
+from remit.code.languages import Language, by_name
+from remit.code.snapshot import MIN_KEPT_SYMBOLS, kept_graph, pack_graph, place_key, restored, unpack_graph
 from remit.code.tree import HELD_BYTES, SourceFile, SourceTree
 from remit.store.facts import FILE, KeptFacts
 from remit.wiring.source import Source
@@ -103,7 +105,8 @@ class Runs:
     def __init__(self, root: Root, workspace: Path, cache: Path) -> None:
         self.kept = KeptFacts(str(cache))
         self._files = FilesGrant(root, [Resource("tree", ".", Effect.READ, real=".")], lambda entry: True)
-        self._key = place_key(f"{workspace.stat().st_dev}:{workspace.stat().st_ino}:")
+        self._place = f"{workspace.stat().st_dev}:{workspace.stat().st_ino}:"
+        self._key = place_key(self._place)
 
     def graph(self) -> Graph:
         source = Source(self.kept)
@@ -111,6 +114,13 @@ class Runs:
             return source.answers(self._files, ".", lambda: None).graph
         finally:
             source.close()
+
+    def changed_first(self) -> list[Language | None]:
+        """What is told to have changed before the graph is read."""
+        found: list[Language | None] = []
+        with self._files.ground(".") as ground:
+            kept_graph(self.kept, self._place, lambda lively: found.append(changed_language(ground, lively)))
+        return found
 
     def known(self) -> bytes | None:
         with self.kept.opened() as store:
@@ -170,6 +180,21 @@ def test_a_changed_file_is_all_that_is_read(runs: Runs, workspace: Path) -> None
             names.name[target] for node, targets in graph.outs.items() for target in targets if node >= names.first[1]
         }
         assert called == {"f1", f"f{number}"}
+
+
+def test_what_changed_of_late_is_looked_at_first(runs: Runs, workspace: Path) -> None:
+    write(workspace / "a.py", MIN_KEPT_SYMBOLS)
+    file = workspace / "b.py"
+    file.write_text("def one(): ...\n\ndef two(): ...\n")
+    runs.graph()
+    file.write_text("def one(): ...\n")
+    assert runs.changed_first() == [None]
+    runs.graph()
+    assert runs.changed_first() == [None]
+    file.write_text("def one(): ...\n\ndef three(): ...\n")
+    assert runs.changed_first() == [by_name("Python")]
+    file.unlink()
+    assert runs.changed_first() == [None]
 
 
 def test_facts_that_went_are_read_again(runs: Runs, workspace: Path, cache: Path) -> None:
