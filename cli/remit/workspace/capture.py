@@ -65,6 +65,8 @@ class Capture:
         """Blocks of a stream that is not longer than `whole` so far."""
         self._lines: deque[bytes] = deque()
         """Blocks of lines that end the stream so far: the last of them are drawn, unless more come."""
+        self._turned = False
+        """Whether the block before the next ends in a CR."""
         self._held = 0
         self._cut = False
         """Whether lines before those were left out."""
@@ -102,7 +104,8 @@ class Capture:
 
     def _place(self, block: bytes) -> None:
         """Draws a block, or holds back what of it is seen."""
-        if _is_lines(block):
+        turned, self._turned = self._turned, block.endswith(b"\r")
+        if _is_lines(block) and not (turned and not block.startswith((b"\r", b"\n"))):
             self._draw_frames()
             if self._screen.has_scrolled:
                 self._hold(block)

@@ -150,13 +150,13 @@ class Scrollback:
             return _first_lines(whole, self._head_bytes), _last_lines(whole, self._tail_bytes)
         # One byte more than is shown tells whether a line starts there.
         end = b"".join((self._end[-self._tail_bytes - 1 :], rows))
-        return _first_lines(bytes(self._head), self._head_bytes), _last_lines(end, self._tail_bytes)
+        return _first_lines(self._head, self._head_bytes), _last_lines(end, self._tail_bytes)
 
 
-def _first_lines(text: bytes, most: int) -> bytes:
+def _first_lines(text: bytes | bytearray, most: int) -> bytes:
     """The longest start of whole lines within `most` bytes; of whole characters where half of it were lost."""
     cut = text.rfind(b"\n", 0, most) + 1
-    return text[:cut] if cut * 2 >= most else text[:most].decode("utf-8", "ignore").encode()
+    return bytes(text[:cut]) if cut * 2 >= most else text[:most].decode("utf-8", "ignore").encode()
 
 
 def _last_lines(text: bytes, most: int) -> bytes:

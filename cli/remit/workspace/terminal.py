@@ -119,7 +119,7 @@ class Screen:
     @property
     def has_scrolled(self) -> bool:
         """Whether lines that come next are below all that is kept of the start, and can be left out."""
-        return self.is_shown and not self._rows and self._above.is_settled
+        return self.is_shown and not (self._rows or self._bytes.waits) and self._above.is_settled
 
     def leave_out(self, data: bytes) -> None:
         """Takes lines that are not kept, once it has scrolled: the next bytes are drawn below them."""

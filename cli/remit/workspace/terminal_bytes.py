@@ -39,6 +39,11 @@ class StreamBytes:
             return "\ufffd".encode()
         return b""
 
+    @property
+    def waits(self) -> bool:
+        """Whether a part of something is held back."""
+        return bool(self._held)
+
     def forget(self) -> bytes:
         """Begins anew; what was held, which has no end."""
         held, self._held = self._held, b""

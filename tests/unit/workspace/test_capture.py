@@ -92,6 +92,18 @@ def test_of_lines_colours_and_bars_the_start_and_the_end_are_as_drawn(
     assert without_amounts(seen.text) == without_amounts(drawn(stream, most, reach).text)
 
 
+@pytest.mark.parametrize(
+    "end", [b"\r|\x1b[Ktext", b"\r|text", b"\r\x1b[|Ktext", b"\r\x1b|[Ktext\n", b"\x1b[A|\x1b[Jx", b"\r|\nx"]
+)
+@pytest.mark.parametrize("before", [b"", b"\rframe 2"])
+def test_what_turns_back_is_seen_across_the_border_of_two_blocks(before: bytes, end: bytes) -> None:
+    first, _, second = end.partition(b"|")
+    lines = b"a line\n" * 100 + b"a longer line" + before + first
+    lines = b"x" * (-len(lines) % 256) + lines
+    seen = captured(lines + second, max_bytes=60, reach=40, block=256)
+    assert without_amounts(seen.text) == without_amounts(drawn(lines + second, 60, 40).text)
+
+
 def test_line_ends_of_two_bytes_are_no_text() -> None:
     stream = b"\r\n" * 200_000
     assert without_amounts(captured(stream, max_bytes=90_000, whole=0).text) == without_amounts(
