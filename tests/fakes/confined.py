@@ -215,7 +215,10 @@ def _perform(base: Path, request: Mapping[str, Any]) -> dict[str, Any]:
         secrets = WorkspaceSecrets(str(places["work"]), lambda name: hidden(name) or name.startswith(below))
         sandbox = probe(grounds, secrets, wish, request["bubblewrap"], opens=bool(request["hosts"]))
         ran = {}
+        held = sandbox.layers()["processes"].held
         for name, line in request["lines"].items():
+            # Unconfined, this would end whatever runs on this machine.
+            assert held or "kill -9 -1" not in line, sandbox.layers()
             ran[name] = asyncio.run(_run(sandbox, places["work"], environment, line, request["hosts"]))
         heard = [name for name, each in (("tcp", tcp), ("udp", udp), ("unix", unix)) if _heard(each)]
         if bystander.poll() is not None:

@@ -17,6 +17,7 @@ from remit.policy.decide import RuleSet
 from remit.policy.load import ruling_files
 from remit.policy.rules import CHECK_TOOL
 from remit.policy.selectors import PathSelector
+from remit.store.durable import environment_fault
 from remit.store.leavings import Leavings
 from remit.store.rundir import RunDir, own_files
 from remit.wiring.offer import Offer
@@ -144,14 +145,13 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
     """The sandbox that this machine lends. opens: a way to granted hosts is part of it."""
     import atexit
     import shutil
-    import tempfile
 
     from remit.workspace.sandbox import Grounds
     from remit.workspace.sandbox_probe import find_bubblewrap, probe, wished
     from remit.workspace.sandbox_rights import limits
     from remit.workspace.sandbox_secrets import WorkspaceSecrets
 
-    private = os.path.realpath(tempfile.mkdtemp(prefix="remit-"))
+    private = os.path.realpath(_temporary())
     leavings.note("private", private)
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     grounds = Grounds(
@@ -165,6 +165,18 @@ def try_out(spec: RunSpec, settings: Settings, policy: RuleSet, leavings: Leavin
     sandbox = probe(grounds, secrets, wished(), find_bubblewrap(), opens=opens)
     sandbox.limits = limits(settings.sandbox_memory)
     return sandbox
+
+
+def _temporary() -> str:
+    """A new directory of temporary files. Raises EnvironmentFault."""
+    import tempfile
+
+    try:
+        return tempfile.mkdtemp(prefix="remit-")
+    except OSError as problem:
+        fault = environment_fault(problem, os.environ.get("TMPDIR", "/tmp"), "make a directory of temporary files")
+        fault.hint = "make room there, or name another one by TMPDIR"
+        raise fault from problem
 
 
 def _home_in(workspace: str) -> str:

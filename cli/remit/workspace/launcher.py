@@ -211,6 +211,8 @@ def _become(control: int, request: Request, kernel: Kernel | None, dies_with_par
             # Python ignores these; a program expects them as the system has them.
             kernel.default_signal(_SIGPIPE)
             kernel.default_signal(_SIGXFSZ)
+        if not request["argv"]:
+            os._exit(0)
         attempt("exec", os.execvpe, request["argv"][0], request["argv"], request["environment"])
     except Refused as refused:
         _tell(control, f"failed {refused.step} {refused.problem.errno or 0} {refused.problem.strerror}")

@@ -56,6 +56,8 @@ def main(arguments: list[str]) -> NoReturn:
         # Python ignores these; a program expects them as the system has them.
         for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
             _signal.signal(number, _signal.SIG_DFL)
+        if not command["argv"]:
+            os._exit(0)
         step = "exec"
         os.execvpe(command["argv"][0], command["argv"], command["environment"])
     except OSError as problem:

@@ -64,10 +64,10 @@ class Inside(TypedDict):
 
 
 class Request(TypedDict):
-    """One command. directory: where it runs, with its device and inode if they were seen. grace: seconds between
-    asking all processes to end and killing them. limits: numbers of resources and their hard and soft limit. stdin:
-    what it finds on standard input, nothing where it is left out. inside: only where others make the namespaces, and
-    there is a way out of these."""
+    """One command. argv: empty where nothing is to run once all the rest holds, which ends with 0. directory: where it
+    runs, with its device and inode if they were seen. grace: seconds between asking all processes to end and killing
+    them. limits: numbers of resources and their hard and soft limit. stdin: what it finds on standard input, nothing
+    where it is left out. inside: only where others make the namespaces, and there is a way out of these."""
 
     argv: list[bytes]
     environment: dict[bytes, bytes]

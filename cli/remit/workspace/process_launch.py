@@ -297,14 +297,15 @@ def _hand_over(*, door: bool = False) -> tuple[socket.socket, list[int], socket.
     return ours, outputs, outside
 
 
-def launch_once(request: Request, seconds: float) -> Ended:
-    """Run a command to its end without a loop, its output unread. For trying out how a command can be
-    confined. Raises OSError, NotStarted."""
+def launch_once(request: Request, seconds: float) -> tuple[Ended, bytes]:
+    """Run a command that prints little to its end, without a loop; and how its stdout begins. For trying out how a
+    command can be confined. Raises OSError, NotStarted."""
     control, outputs, door = _hand_over(door="inside" in request)
     said = bytearray()
-    with control, door or contextlib.nullcontext():
+    with control, door or contextlib.nullcontext(), contextlib.ExitStack() as after:
         for fd in outputs:
-            os.close(fd)
+            # Not before: what cannot print fails.
+            after.callback(os.close, fd)
         control.settimeout(seconds)
         try:
             control.sendall(_encode(request))
@@ -317,7 +318,10 @@ def launch_once(request: Request, seconds: float) -> Ended:
             with contextlib.suppress(OSError):
                 while part := door.recv(4096):
                     said[:0] = part
-    return understood(_text(said))
+        os.set_blocking(outputs[0], False)
+        with contextlib.suppress(BlockingIOError):
+            return understood(_text(said)), os.read(outputs[0], _REASON_BYTES)
+        return understood(_text(said)), b""
 
 
 def _text(said: bytes | bytearray) -> str:

@@ -84,7 +84,9 @@ def sandbox_page() -> Page:
                         "The event `init` and the result say in `layers` what holds on this machine and what does not. "
                         '`[sandbox] mode = "required"` in remit.toml, or `REMIT_SANDBOX=required`, refuses a run where '
                         "that is not all, with exit code 8; `auto`, the default, confines as far as the machine lends "
-                        "itself to it, and `off` not at all. `remit doctor` shows the layers without a run."
+                        "itself to it, and `off` not at all. Where it cannot be found out what the machine lends, as "
+                        "when it is out of processes, `auto` refuses the run as well. `remit doctor` shows the layers "
+                        "without a run."
                     ),
                 ),
             ),
