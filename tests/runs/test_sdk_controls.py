@@ -134,7 +134,7 @@ def test_every_method_of_the_official_client_is_answered(home: Home) -> None:
     assert told["info"]["models"][0]["value"] == "default"
     assert told["mcp"] == {"mcpServers": []}
     assert "nobody" in told["stop"]
-    assert told["rewind_files"] == "File rewinding is not enabled."
+    assert told["rewind_files"] == "File rewinding is not enabled. No checkpoints of files are kept here."
     assert told["reconnect"] == told["toggle"] == "Server not found: x"
 
 

@@ -598,3 +598,22 @@ def test_a_hint_names_a_tool_that_is_offered(home: Home) -> None:
         ran = run(home, "go", *STREAM, "--model", script, "--tools", tools)
         [told] = [line["message"]["content"][0]["content"] for line in ran.events if line["type"] == "user"]
         assert told.rstrip().endswith(hint)
+
+
+def test_help_and_manual_tell_of_every_flag(home: Home) -> None:
+    from remit.commands.manual.sdk import UNSUPPORTED
+    from remit.commands.sdk_flags import FLAGS
+
+    told = run(home, "--help").stdout.decode()
+    manual = home.run("man", "sdk").stdout.decode()
+    for flag in FLAGS:
+        assert flag.help and ", ".join(flag.names) in told and flag.names[0] in manual
+    assert all(name in manual for name in UNSUPPORTED)
+
+
+def test_wishes_that_are_not_met_are_told(home: Home) -> None:
+    args = ("--betas", "x", "--plugin-dir", "p", "--task-budget", "5", "--agent=a", "--strict-mcp-config")
+    ran = run(home, "go", "--model", home.script(DONE), *args)
+    assert ran.code == 0
+    names = ("--task-budget", "--betas", "--plugin-dir", "--agent")
+    assert ran.stderr.splitlines() == [f"remit-sdk: {name} has no effect" for name in names]

@@ -62,6 +62,8 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
     from remit.stream.writer import StdoutWriter
     from remit.wiring.sdk import SdkSession
 
+    for name in flags.unmet:
+        write_stderr(f"remit-sdk: {name} has no effect\n")
     watch = Watch()
     catch_signals(watch)
     settings = load_settings(environ)

@@ -12,8 +12,8 @@ Kind = Literal["flag", "text", "list", "repeated", "number", "money"]
 
 class Flag(msgspec.Struct, frozen=True):
     """One flag. names: its spellings. kind: `list` takes several words, each with commas; `repeated` comes several
-    times. choices: all it takes, () for anything. metavar, help: "" where it is not shown. ignored: it is taken, and
-    changes nothing."""
+    times. choices: all it takes, () for anything. metavar: "" where it takes none. ignored: it is taken and changes
+    nothing, `moot` because there is nothing to change, `told` where a wish is not met, which is told."""
 
     field: str
     names: tuple[str, ...]
@@ -21,21 +21,23 @@ class Flag(msgspec.Struct, frozen=True):
     metavar: str = ""
     help: str = ""
     choices: tuple[str, ...] = ()
-    ignored: bool = False
+    ignored: Literal["", "moot", "told"] = ""
 
 
 FORMATS = ("text", "json", "stream-json")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+THINKING = ("adaptive", "enabled", "disabled")
 MODES = ("acceptEdits", "bypassPermissions", "default", "dontAsk", "plan")
 
 FLAGS: tuple[Flag, ...] = (
-    Flag("print", ("-p", "--print"), "flag", help="Print and exit; always so here.", ignored=True),
+    Flag("print", ("-p", "--print"), "flag", help="Print and exit; always so here.", ignored="moot"),
     Flag("output_format", ("--output-format",), metavar="format", help="What stdout carries.", choices=FORMATS),
     Flag("input_format", ("--input-format",), metavar="format", help="What stdin carries.", choices=FORMATS[::2]),
     Flag("verbose", ("--verbose",), "flag", help="All messages; stream-json needs it."),
     Flag("system_prompt", ("--system-prompt",), metavar="prompt", help="The system prompt."),
-    Flag("system_prompt_file", ("--system-prompt-file",), metavar="file"),
+    Flag("system_prompt_file", ("--system-prompt-file",), metavar="file", help="The same from a file."),
     Flag("append_system_prompt", ("--append-system-prompt",), metavar="prompt", help="Added to the system prompt."),
-    Flag("append_system_prompt_file", ("--append-system-prompt-file",), metavar="file"),
+    Flag("append_system_prompt_file", ("--append-system-prompt-file",), metavar="file", help="The same from a file."),
     Flag("tools", ("--tools",), "list", "tools", 'The tools: names, "" for none, default for all.'),
     Flag("allowed", ("--allowedTools", "--allowed-tools"), "list", "tools", "Allowed, such as Bash(git diff *) Edit."),
     Flag("disallowed", ("--disallowedTools", "--disallowed-tools"), "list", "tools", "Refused, or not there at all."),
@@ -43,13 +45,13 @@ FLAGS: tuple[Flag, ...] = (
     Flag("max_usd", ("--max-budget-usd",), "money", "amount", "US dollars; needs the price of the model."),
     Flag("model", ("--model",), metavar="model", help="Of this session: NAME of Anthropic, or PROVIDER/NAME."),
     Flag("fallback_model", ("--fallback-model",), metavar="model", help="To go on with when the model is busy."),
-    Flag("effort", ("--effort",), metavar="level", choices=("low", "medium", "high", "xhigh", "max")),
-    Flag("thinking", ("--thinking",), metavar="mode", choices=("adaptive", "enabled", "disabled")),
-    Flag("max_thinking_tokens", ("--max-thinking-tokens",), "number", "tokens"),
+    Flag("effort", ("--effort",), metavar="level", help="How much to think; xhigh is max.", choices=EFFORTS),
+    Flag("thinking", ("--thinking",), metavar="mode", help="disabled: not at all.", choices=THINKING),
+    Flag("max_thinking_tokens", ("--max-thinking-tokens",), "number", "tokens", "The same, from a number of tokens."),
     Flag("permission_mode", ("--permission-mode",), metavar="mode", help="What calls may do.", choices=MODES),
     Flag("bypass", ("--dangerously-skip-permissions",), "flag", help="As --permission-mode bypassPermissions."),
     Flag("may_bypass", ("--allow-dangerously-skip-permissions",), "flag", help="That mode may be set later."),
-    Flag("permission_tool", ("--permission-prompt-tool",), metavar="tool"),
+    Flag("permission_tool", ("--permission-prompt-tool",), metavar="tool", help="stdio: the client is asked."),
     Flag("resume", ("-r", "--resume"), metavar="session", help="Go on with this session."),
     Flag("continue_", ("-c", "--continue"), "flag", help="Go on with the last session of this directory."),
     Flag("fork", ("--fork-session",), "flag", help="Go on under a new id, and leave the old session as it is."),
@@ -60,7 +62,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("replay", ("--replay-user-messages",), "flag", help="Messages of stdin come back on stdout."),
     Flag("json_schema", ("--json-schema",), metavar="schema", help="What the structured output has to fit."),
     Flag("add_dir", ("--add-dir",), "repeated", "directories", "Read these as well."),
-    Flag("session_mirror", ("--session-mirror",), "flag"),
+    Flag("session_mirror", ("--session-mirror",), "flag", help="Refused: there are no transcripts to be mirrored."),
     Flag(
         "resume_at", ("--resume-session-at",), metavar="uuid", help="Go on from this message, and forget what follows."
     ),
@@ -68,7 +70,7 @@ FLAGS: tuple[Flag, ...] = (
         "resume_drops", ("--resume-drops-turn",), metavar="uuid", help="Refuse to forget more than this prompt's turn."
     ),
     Flag("no_persistence", ("--no-session-persistence",), "flag", help="Leave nothing behind that could be resumed."),
-    Flag("strict_mcp", ("--strict-mcp-config",), "flag", ignored=True),
+    Flag("strict_mcp", ("--strict-mcp-config",), "flag", help="Only servers given here; always so.", ignored="moot"),
     Flag("hook_events", ("--include-hook-events",), "flag", help="Lines tell of the hooks that run."),
     Flag(
         "setting_sources",
@@ -76,16 +78,30 @@ FLAGS: tuple[Flag, ...] = (
         metavar="sources",
         help="Of user, project and local those that AGENTS.md and its like are read of; all by default.",
     ),
-    Flag("thinking_display", ("--thinking-display",), ignored=True),
-    Flag("task_budget", ("--task-budget",), ignored=True),
-    Flag("betas", ("--betas",), "list", ignored=True),
-    Flag("plugin_dir", ("--plugin-dir", "--plugin-dir-no-mcp"), "repeated", ignored=True),
-    Flag("agent", ("--agent",), ignored=True),
-    Flag("agents", ("--agents",), ignored=True),
-    Flag("debug", ("-d", "--debug"), "flag", ignored=True),
-    Flag("debug_file", ("--debug-file",), ignored=True),
-    Flag("managed_settings", ("--managed-settings",), ignored=True),
-    Flag("permission_prompts", ("--permission-prompts",), ignored=True),
+    Flag("thinking_display", ("--thinking-display",), "text", "mode", "Thinking is shown as it comes.", ignored="moot"),
+    Flag("debug", ("-d", "--debug"), "flag", help="The journal of the run tells all there is.", ignored="moot"),
+    Flag("debug_file", ("--debug-file",), "text", "file", "The journal of the run tells all there is.", ignored="moot"),
+    Flag(
+        "permission_prompts",
+        ("--permission-prompts",),
+        "text",
+        "mode",
+        "As --permission-prompt-tool says.",
+        ignored="moot",
+    ),
+    Flag("task_budget", ("--task-budget",), "text", "tokens", "Limits are those of turns and money.", ignored="told"),
+    Flag("betas", ("--betas",), "list", "betas", "Beta features of the API are not asked for.", ignored="told"),
+    Flag(
+        "plugin_dir",
+        ("--plugin-dir", "--plugin-dir-no-mcp"),
+        "repeated",
+        "directories",
+        "There are no plugins.",
+        ignored="told",
+    ),
+    Flag("agent", ("--agent",), "text", "agent", "The session is led by no agent.", ignored="told"),
+    Flag("agents", ("--agents",), "text", "json", "Agents are the profiles of remit.toml.", ignored="told"),
+    Flag("managed_settings", ("--managed-settings",), "text", "json", "There are none.", ignored="told"),
 )
 
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
@@ -96,9 +112,10 @@ class BadFlagError(Exception):
 
 
 class SdkFlags(msgspec.Struct, kw_only=True):
-    """The command line. None: not given. prompts: the words that are no flag."""
+    """The command line. None: not given. prompts: the words that are no flag. unmet: flags whose wish is not met."""
 
     prompts: list[str] = []
+    unmet: list[str] = []
     output_format: Literal["text", "json", "stream-json"] = "text"
     input_format: Literal["text", "stream-json"] = "text"
     verbose: bool = False
@@ -157,6 +174,7 @@ def parse_flags(argv: Sequence[str]) -> SdkFlags:
         _take(flag, name, value if equals else None, words, found)
     _hold_formats(found)
     known = {name: value for name, value in found.items() if name in SdkFlags.__struct_fields__}
+    known["unmet"] = [flag.names[0] for flag in FLAGS if flag.ignored == "told" and flag.field in found]
     return SdkFlags(**known)
 
 
@@ -223,18 +241,32 @@ def _names(text: str) -> Iterator[str]:
     yield name
 
 
+def wish(flag: Flag) -> str:
+    """What a flag is for, as help and manual say it."""
+    choices = f"One of {', '.join(flag.choices)}." if flag.choices else ""
+    return " ".join(filter(None, (flag.help, choices)))
+
+
 def help_text() -> str:
     """`remit-sdk --help`."""
-    rows = [(", ".join(flag.names) + (f" <{flag.metavar}>" if flag.metavar else ""), flag.help) for flag in FLAGS]
-    lines = [f"  {left:<44} {text}" for left, text in rows if text]
     return "\n".join(
         [
             "Usage: remit-sdk [options] [prompt]",
             "",
             "remit for programs that drive Claude Code's headless mode: its flags, its stream-JSON, its exit codes.",
+            "`remit man sdk` tells the rest, and what is not supported.",
             "",
             "Options:",
-            *lines,
+            *_rows(flag for flag in FLAGS if flag.ignored != "told"),
+            "",
+            "Taken, and without effect, which is told on standard error:",
+            *_rows(flag for flag in FLAGS if flag.ignored == "told"),
             "",
         ]
     )
+
+
+def _rows(flags: Iterator[Flag]) -> Iterator[str]:
+    for flag in flags:
+        left = ", ".join(flag.names) + (f" <{flag.metavar}>" if flag.metavar else "")
+        yield f"  {left:<44} {wish(flag)}"

@@ -32,7 +32,7 @@ REFUSED = {
     "reload_plugins": "There are no plugins.",
     "reload_skills": "There are no skills to be reloaded.",
     "reload_output_styles": "There are no output styles but the default.",
-    "rewind_files": "File rewinding is not enabled.",
+    "rewind_files": "File rewinding is not enabled. No checkpoints of files are kept here.",
     "seed_read_state": "What the model has seen of files cannot be set: let it read the file again.",
     "read_file": "Files are read by tools alone.",
     "get_settings": "Settings are not told; `remit doctor` shows where they come from.",

@@ -36,6 +36,25 @@ ENVIRONMENT = {
     "IS_SANDBOX": "With `1` root may set the mode bypassPermissions.",
 }
 
+UNSUPPORTED = {
+    "agents, skills, plugins, slash commands, output styles": "Those of a client are passed over, which the stream "
+    "tells. Agents are sent with the profiles of `remit.toml`.",
+    "MCP servers outside of the client": "Servers that are started or reached by an address are shown as failed. Those "
+    "of the client are connected to once: they are neither reconnected nor switched off.",
+    "Transcripts": "Sessions lie in run directories of remit: functions of the clients that list or read transcripts "
+    "find none, and `--session-mirror` is refused.",
+    "Checkpoints of files": "`rewind_files` is refused. `--resume-session-at` goes back in the conversation alone.",
+    "Settings in files of the project": "Of `.claude/settings.json` and its like nothing is read.",
+    "ExitPlanMode": "In the mode plan the model writes its plan with the tool `plan`; the client goes on with "
+    "`set_permission_mode`.",
+    "Hooks": "PreToolUse with `defer` refuses the call. Answers that come later (`async`) are not heard; callbacks for "
+    "steps that never come are named in the stream.",
+    "Environment of commands": "Commands get a cleared environment, as in remit-run(1); variables that a client sets "
+    "reach remit and no command.",
+    "Blocks of messages": "Texts and base64 images are taken; a prompt with another block ends in an error.",
+}
+"""What such programs may expect and do not get, and what there is instead."""
+
 
 def sdk_page() -> Page:
     """remit-sdk(1)."""
@@ -86,6 +105,7 @@ def sdk_page() -> Page:
                 ),
             ),
             Section("OPTIONS", tuple(_options())),
+            Section("NOT SUPPORTED", tuple(_unsupported())),
             Section("EXIT STATUS", tuple(item(code, text) for code, text in EXITS.items())),
             Section("ENVIRONMENT", tuple(item(name, text) for name, text in ENVIRONMENT.items())),
             Section("EXAMPLES", (Para("In Python:"), Code(PYTHON), Para("In TypeScript:"), Code(TYPESCRIPT))),
@@ -95,11 +115,20 @@ def sdk_page() -> Page:
 
 
 def _options() -> Iterator[Item]:
-    from remit.commands.sdk_flags import FLAGS
+    from remit.commands.sdk_flags import FLAGS, wish
 
     for flag in FLAGS:
-        if not flag.help and not flag.choices:
+        if flag.ignored == "told":
             continue
         term = bold(", ".join(flag.names)), *((Span(" "), Span(flag.metavar, "italic")) if flag.metavar else ())
-        choices = f"One of {', '.join(flag.choices)}." if flag.choices else ""
-        yield Item(term, (Para(" ".join(filter(None, (flag.help, choices)))),))
+        yield Item(term, (Para(wish(flag)),))
+
+
+def _unsupported() -> Iterator[Item]:
+    from remit.commands.sdk_flags import FLAGS, wish
+
+    for name, text in UNSUPPORTED.items():
+        yield item(name, text)
+    for flag in FLAGS:
+        if flag.ignored == "told":
+            yield Item((bold(", ".join(flag.names)),), (Para(f"{wish(flag)} Without effect, which is told."),))
