@@ -9,8 +9,8 @@
 (formal_parameters (identifier) @local)
 
 (class_heritage (identifier) @name) @reference.inherit
-(class_heritage (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit
+(class_heritage (_ object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit
 
 (field_definition value: (identifier) @name) @reference.use
 
-(field_definition property: (_) @typed value: (new_expression constructor: [(identifier) (member_expression)] @type))
+(field_definition property: (_) @typed value: (_ constructor: [(identifier) (member_expression)] @type))

@@ -51,10 +51,10 @@
 (class_definition superclasses: (argument_list (identifier) @name)) @reference.inherit
 (class_definition
   superclasses: (argument_list (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.inherit
-(class_definition superclasses: (argument_list (subscript value: (identifier) @name))) @reference.inherit
+(class_definition superclasses: (argument_list (_ value: (identifier) @name subscript: (_)))) @reference.inherit
 (class_definition
   superclasses: (argument_list
-    (subscript value: (_ object: (_) @qualifier attribute: (identifier) @name)))) @reference.inherit
+    (_ value: (_ object: (_) @qualifier attribute: (identifier) @name) subscript: (_)))) @reference.inherit
 
 (type (identifier) @name) @reference.type
 (type (_ object: (_) @qualifier attribute: (identifier) @name)) @reference.type
@@ -63,14 +63,14 @@
 (type (binary_operator (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.type
 (type (subscript (identifier) @name)) @reference.type
 (type
-  (subscript value: (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+  (_ value: (_ object: (_) @qualifier attribute: (identifier) @name) subscript: (_))) @reference.type
 (except_clause value: (identifier) @name) @reference.type
 (except_clause value: (tuple (identifier) @name)) @reference.type
 (except_clause value: (_ object: (_) @qualifier attribute: (identifier) @name)) @reference.type
-(except_clause value: (as_pattern . (identifier) @name)) @reference.type
-(except_clause value: (as_pattern . (tuple (identifier) @name))) @reference.type
+(except_clause value: (_ . (identifier) @name alias: (_))) @reference.type
+(except_clause value: (_ . (tuple (identifier) @name) alias: (_))) @reference.type
 (except_clause
-  value: (as_pattern . (_ object: (_) @qualifier attribute: (identifier) @name))) @reference.type
+  value: (_ . (_ object: (_) @qualifier attribute: (identifier) @name) alias: (_))) @reference.type
 (class_pattern (dotted_name . (identifier) @name .)) @reference.type
 
 (decorator (identifier) @name) @reference.use
@@ -102,13 +102,13 @@
   name: (aliased_import name: (dotted_name) @name alias: (identifier) @alias)) @import
 (import_from_statement module_name: (_) @module (wildcard_import) @all) @import
 
-(assignment left: (identifier) @typed !type right: (call function: [(identifier) (attribute)] @type))
-(assignment left: (attribute object: (identifier)) @typed !type right: (call function: [(identifier) (attribute)] @type))
-(assignment left: (attribute object: (identifier)) @typed !type right: (identifier) @type)
-(assignment left: [(identifier) (attribute object: (identifier))] @typed type: (type) @type)
+(assignment left: (identifier) @typed !type right: (_ function: [(identifier) (attribute)] @type))
+(assignment left: (_ object: (identifier)) @typed !type right: (_ function: [(identifier) (attribute)] @type))
+(assignment left: (_ object: (identifier)) @typed !type right: (identifier) @type)
+(assignment left: [(identifier) (_ object: (identifier))] @typed type: (type) @type)
 (typed_parameter . (identifier) @typed type: (type) @type)
 (typed_default_parameter name: (identifier) @typed type: (type) @type)
 (as_pattern
-  (call function: [(identifier) (attribute)] @type)
+  (_ function: [(identifier) (attribute)] @type)
   alias: (as_pattern_target (identifier) @typed))
 (function_definition name: (identifier) @name return_type: (type) @returns)

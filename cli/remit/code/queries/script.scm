@@ -1,3 +1,4 @@
+; A node that its fields tell is not named: how long a query takes to make depends on the kinds in it.
 (program . (comment) @documentation (#match? @documentation "^/\\*"))
 (program . (hash_bang_line) . (comment) @documentation)
 
@@ -9,13 +10,13 @@
       [(arrow_function) (function_expression)])) @definition.test @test
   (#any-of? @_test "describe" "it" "test" "suite" "context" "specify" "fit" "xit" "fdescribe" "xdescribe"))
 ((call_expression
-    function: (member_expression property: (property_identifier) @_test)
+    function: (_ property: (property_identifier) @_test)
     arguments: (arguments
       . [(string) (template_string)] @name
       [(arrow_function) (function_expression)])) @definition.test @test
   (#any-of? @_test "describe" "it" "test" "suite" "skip" "only" "todo" "concurrent" "serial" "step"))
 ((call_expression
-    function: (call_expression function: (member_expression property: (property_identifier) @_test))
+    function: (call_expression function: (_ property: (property_identifier) @_test))
     arguments: (arguments
       . [(string) (template_string)] @name
       [(arrow_function) (function_expression)])) @definition.test @test
@@ -55,11 +56,11 @@
 
 ; What is hung onto an object: exports.f = function () {}, Type.prototype.f = function () {}, Type.f = () => {}.
 ((assignment_expression
-    left: (member_expression object: (_) @_exports property: (property_identifier) @name)
+    left: (_ object: (_) @_exports property: (property_identifier) @name)
     right: [(arrow_function) (function_expression) (generator_function)]) @definition.function @exported
   (#any-of? @_exports "exports" "module.exports"))
 ((assignment_expression
-    left: (member_expression object: (_) @_exports property: (property_identifier) @name)
+    left: (_ object: (_) @_exports property: (property_identifier) @name)
     right: (class)) @definition.class @exported
   (#any-of? @_exports "exports" "module.exports"))
 ((assignment_expression
@@ -72,7 +73,7 @@
   (#eq? @_exports "module.exports"))
 ((assignment_expression
     left: (member_expression
-      object: (member_expression object: (identifier) @owner property: (property_identifier) @_prototype)
+      object: (_ object: (identifier) @owner property: (property_identifier) @_prototype)
       property: (property_identifier) @name)
     right: [(arrow_function) (function_expression) (generator_function)]) @definition.method
   (#eq? @_prototype "prototype"))
@@ -108,25 +109,25 @@
     property: [(property_identifier) (private_property_identifier)] @name)) @reference.call
 (new_expression constructor: (identifier) @name) @reference.call
 (new_expression
-  constructor: (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.call
+  constructor: (_ object: (_) @qualifier property: (property_identifier) @name)) @reference.call
 (decorator (identifier) @name) @reference.use
-(decorator (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.use
+(decorator (_ object: (_) @qualifier property: (property_identifier) @name)) @reference.use
 
 ; What is handed on without being called.
-(arguments [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(arguments (member_expression object: (this) @qualifier property: (property_identifier) @name)) @reference.use
-(array [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(pair value: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(variable_declarator value: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(assignment_pattern right: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(binary_expression [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(ternary_expression [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(template_substitution [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(spread_element [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(arguments [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(arguments (_ object: (this) @qualifier property: (property_identifier) @name)) @reference.use
+(array [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(pair value: [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(variable_declarator value: [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(assignment_pattern right: [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(binary_expression [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(ternary_expression [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(template_substitution [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(spread_element [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
 (shorthand_property_identifier) @name @reference.use
 (export_statement value: (identifier) @name) @reference.use
-(assignment_expression right: [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
-(return_statement [(identifier) @name (member_expression object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(assignment_expression right: [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
+(return_statement [(identifier) @name (_ object: (identifier) @lender property: (property_identifier) @name)]) @reference.use
 
 (import_statement source: (string) @module) @import
 (import_statement (import_clause (identifier) @default @alias) source: (string) @module) @import
@@ -176,10 +177,10 @@
       property: (property_identifier) @name)) @import
   (#eq? @_require "require"))
 
-(variable_declarator name: (identifier) @typed value: (new_expression constructor: [(identifier) (member_expression)] @type))
+(variable_declarator name: (identifier) @typed value: (_ constructor: [(identifier) (member_expression)] @type))
 (assignment_expression
   left: (member_expression object: (this)) @typed
-  right: (new_expression constructor: [(identifier) (member_expression)] @type))
+  right: (_ constructor: [(identifier) (member_expression)] @type))
 ; What calls give is told where they are defined.
 (variable_declarator
   name: (identifier) @typed

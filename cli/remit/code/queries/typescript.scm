@@ -30,7 +30,7 @@
 (type_parameter name: (type_identifier) @local)
 
 (extends_clause value: (identifier) @name) @reference.inherit
-(extends_clause value: (member_expression object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit
+(extends_clause value: (_ object: (_) @qualifier property: (property_identifier) @name)) @reference.inherit
 (implements_clause (type_identifier) @name) @reference.inherit
 (implements_clause (generic_type name: (type_identifier) @name)) @reference.inherit
 (implements_clause (nested_type_identifier module: (_) @qualifier name: (type_identifier) @name)) @reference.inherit
@@ -63,7 +63,7 @@
   type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
 (public_field_definition
   name: (property_identifier) @typed
-  value: (new_expression constructor: [(identifier) (member_expression)] @type))
+  value: (_ constructor: [(identifier) (member_expression)] @type))
 (property_signature
   name: (property_identifier) @typed
   type: (type_annotation [(type_identifier) (nested_type_identifier)] @type))
