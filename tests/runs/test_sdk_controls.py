@@ -146,3 +146,30 @@ def test_wishes_that_change_nothing_are_told(home: Home) -> None:
         assert session.end() == 0
     [told] = [line["content"] for line in session.seen if line.get("subtype") == "informational"]
     assert told == "agents of initialize: that has no effect here"
+
+
+@pytest.mark.parametrize("usage", [{}, {"usage": {"input": 7, "output": 3}}, {"usage": {"input": 90_000, "output": 9}}])
+def test_what_the_window_holds_adds_up(home: Home, usage: dict[str, Any]) -> None:
+    """Whatever the server tells of usage: messages are counted, and more of them count for more."""
+    words = {"text": "many words " * 400}
+    with sdk(home, "--model", home.script({**DONE, **usage}, {**words, **usage})) as session:
+        seen = []
+        for _ in range(2):
+            session.say("hello")
+            session.until("result")
+            told = answer(session, "get_context_usage")["response"]
+            assert sum(each["tokens"] for each in told["categories"]) == told["totalTokens"] > 0
+            seen.append({each["name"]: each["tokens"] / told["totalTokens"] for each in told["categories"]})
+        assert session.end() == 0
+    assert 0 < seen[0]["Messages"] < seen[1]["Messages"]
+
+
+def test_a_task_that_is_not_there_cannot_be_stopped(home: Home) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        before = answer(session, "stop_task", task_id="t")
+        session.say("hello")
+        session.until("result")
+        after = answer(session, "stop_task", task_id="t")
+        assert session.end() == 0
+    assert [each["subtype"] for each in (before, after)] == ["error", "error"]
+    assert "no task 't'" in before["error"] and "no task 't'" in after["error"]

@@ -390,6 +390,26 @@ def test_help_and_version(home: Home) -> None:
     assert run(home, "--version").stdout.startswith(b"2.")
 
 
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        ((), "nobody answers a question"),
+        (("--permission-prompt-tool", "stdio"), "a question is answered where the tool for questions puts it"),
+        (("--permission-prompt-tool", "stdio", "--tools", "Read"), "nobody answers a question"),
+    ],
+)
+def test_the_model_is_told_who_is_there(home: Home, args: tuple[str, ...], what: str) -> None:
+    with ModelServer([text("Done.")]) as server:
+        tables = f'version = 1\n[own]\nprotocol = "openai"\nbase_url = "{server.url}"\napi_key_env = "OWN_KEY"\n'
+        (home.path / "config" / "providers.toml").write_text(tables)
+        with sdk(home, "--model", "own/m", *args, environ={"OWN_KEY": "key"}) as session:
+            session.send(message("go"))
+            session.until("result")
+        told = server.requests[0].body["messages"][0]["content"]
+    assert "a program drives: it reads along" in told and what in told
+    assert "works alone" not in told
+
+
 HALF = r'{"type": "user", "message": {"role": "user", "content": "half \ud83d of it"}, "session_id": ""}'
 PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
 NOTE = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a note"}}

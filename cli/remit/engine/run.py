@@ -121,9 +121,9 @@ class Run:
         """Why no further prompt is taken, if so."""
         return self._stop
 
-    def tokens(self) -> int:
-        """Roughly what the next request of the model takes."""
-        return self._window.tokens()
+    def tokens(self) -> tuple[int, int]:
+        """Roughly what the next request of the model takes: by system prompt and tools, and by messages."""
+        return self._window.shares()
 
     def elapsed(self) -> float:
         """Seconds of this prompt, earlier processes included."""

@@ -81,6 +81,13 @@ class Window:
         known = state.measured or self._asker.overhead // BYTES_PER_TOKEN
         return known + sum(map(_tokens, state.messages[state.measured_at :]))
 
+    def shares(self) -> tuple[int, int]:
+        """`tokens` as they divide, by the lengths of both: system prompt and tools, and messages."""
+        total, standing = self.tokens(), self._asker.overhead // BYTES_PER_TOKEN
+        said = sum(map(_tokens, self._recorder.state.messages))
+        first = total * standing // (standing + said) if standing + said else 0
+        return first, total - first
+
     def _size(self) -> int | None:
         """Tokens of the window, None where nobody knows."""
         known = [size for size in (self._asker.model.spec.context_window, self._learned) if size]

@@ -275,7 +275,7 @@ def _asker(beginning: Beginning, book: _Book, desk: _Desk) -> Asker:
     spec, parts = beginning.spec, beginning.parts
     return Asker(
         parts.models,
-        system_prompt(spec, parts.offer.tools, beginning.hosts(parts.offer)),
+        system_prompt(spec, parts.offer.tools, beginning.hosts(parts.offer), driven=beginning.ports.client),
         desk.shelf,
         book.recorder,
         effort=spec.effort,

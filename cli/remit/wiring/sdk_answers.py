@@ -103,13 +103,12 @@ def servers(hosted: Sequence[ClientServer], listed: Sequence[Mapping[str, str]])
     return {"mcpServers": known + [{**each, "scope": "dynamic"} for each in listed if each["name"] not in ours]}
 
 
-def context_usage(total: int, asker: Asker) -> Reply:
-    """The answer to `get_context_usage`. total: tokens of the next request."""
-    most = asker.model.spec.context_window or 0
-    system = min(total, asker.overhead // 4)
+def context_usage(system: int, messages: int, asker: Asker) -> Reply:
+    """The answer to `get_context_usage`. system, messages: tokens of the next request."""
+    most, total = asker.model.spec.context_window or 0, system + messages
     categories = [
         {"name": "System prompt and tools", "tokens": system, "color": "gray", "kind": "used"},
-        {"name": "Messages", "tokens": total - system, "color": "blue", "kind": "used"},
+        {"name": "Messages", "tokens": messages, "color": "blue", "kind": "used"},
     ]
     return {
         "categories": categories,

@@ -138,7 +138,7 @@ class Controls:
     async def _context_usage(self, fields: Mapping[str, Any]) -> Reply:
         if self._ready is None:
             raise ControlFault("there is no conversation yet")
-        return context_usage(self._ready.run.tokens(), self._ready.asker)
+        return context_usage(*self._ready.run.tokens(), self._ready.asker)
 
     async def _list_models(self, fields: Mapping[str, Any]) -> Reply:
         return {"models": models()}
