@@ -183,6 +183,28 @@ def test_people_hear_what_a_callback_says_and_that_it_was_heard(home: Home) -> N
     assert said == ["take care"]
 
 
+@pytest.mark.parametrize("matcher", ["Task", "Agent", "Task|Bash"])
+def test_a_matcher_may_have_any_name_of_a_tool(home: Home, matcher: str) -> None:
+    model = home.script(AGENT, DONE, agents=[{"when": "LOOK", "turns": [{"text": "seen"}]}])
+    refusal = specific("PreToolUse", permissionDecision="deny", permissionDecisionReason="no agents")["PreToolUse"]
+
+    async def hook(given: Any, tool_use_id: str | None, context: Any) -> Any:
+        return refusal
+
+    async def talk() -> Any:
+        hooks = {"PreToolUse": [client.HookMatcher(matcher=matcher, hooks=[hook])]}
+        given = options(home, model, hooks=hooks, allowed_tools=["Agent"])
+        async with asyncio.timeout(60), client.ClaudeSDKClient(given) as connected:
+            await connected.query("go")
+            return [message async for message in connected.receive_response()]
+
+    [told] = results(asyncio.run(talk()))
+    assert told.is_error and "no agents" in str(told.content)
+    settings = hooks(("PreToolUse", matcher, "echo no agents >&2; exit 2"))
+    ran = run(home, "go", *STREAM, "--model", model, "--settings", settings, "--allowedTools", "Task")
+    assert "no agents" in json.dumps([line for line in ran.events if line["type"] == "user"])
+
+
 def test_somebody_is_asked_and_hooks_hear_of_it(home: Home) -> None:
     async def allow(tool: str, given: dict[str, Any], context: Any) -> Any:
         return client.PermissionResultAllow()

@@ -104,6 +104,11 @@ def their_name(tool: str) -> str:
     return named.theirs if named else tool
 
 
+def with_aliases(name: str) -> tuple[str, ...]:
+    """A name of a tool and its other ones: a pattern that fits any of them is meant for the tool."""
+    return name, *(alias for alias, same in ALIASES.items() if same == name)
+
+
 def shown_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> dict[str, Any]:
     """Arguments of a call under their names. cwd: what paths are relative to, absolute."""
     named = _BY_OURS.get(tool)

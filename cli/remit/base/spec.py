@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from remit.base.calls import Decide
-from remit.base.claude_names import their_name
+from remit.base.claude_names import their_name, with_aliases
 from remit.base.limits import Limits
 from remit.base.messages import Effort, ImageBlock
 
@@ -259,7 +259,7 @@ class Hook(msgspec.Struct, frozen=True):
     def concerns(self, tool: str) -> bool:
         """Whether it hears of calls of this tool."""
         named = not self.match or any(fnmatchcase(tool, pattern) for pattern in self.match)
-        return named and self.fits(their_name(tool))
+        return named and any(map(self.fits, with_aliases(their_name(tool))))
 
     def fits(self, kind: str) -> bool:
         """Whether it hears of steps of this kind."""

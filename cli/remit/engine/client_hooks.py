@@ -10,6 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from remit.base.calls import Call, Outcome
+from remit.base.claude_names import with_aliases
 from remit.base.errors import Failure
 from remit.base.events import Event, HookResponse, HookStarted, Notice
 from remit.base.ports import HookWord
@@ -150,7 +151,8 @@ class ClientHooks:
     async def _ask(self, event: HookEvent, fields: Reply, kind: str = "", call: Call | None = None) -> HookWord:
         """All callbacks at once; their words in the order in which they were registered. kind: what matchers are
         held against where there is no call."""
-        wanted = list(self._wanted(event, kind if call is None else self._client.names.tool(call.tool)))
+        kinds = (kind,) if call is None else with_aliases(self._client.names.tool(call.tool))
+        wanted = list(self._wanted(event, kinds))
         if not wanted:
             return SILENT
         told = {**self._facts.told(event), **fields}
@@ -160,9 +162,9 @@ class ClientHooks:
             word = joined(word, each)
         return word
 
-    def _wanted(self, event: HookEvent, tool: str) -> Iterator[tuple[str, float]]:
+    def _wanted(self, event: HookEvent, kinds: Sequence[str]) -> Iterator[tuple[str, float]]:
         for matcher in self.matchers.get(event, ()):
-            if matcher.fits(tool):
+            if any(map(matcher.fits, kinds)):
                 yield from ((callback, matcher.seconds) for callback in matcher.callbacks)
 
     async def _ask_one(self, event: HookEvent, wanted: tuple[str, float], told: Reply, call: Call | None) -> HookWord:
