@@ -214,3 +214,16 @@ def test_patterns_of_a_schema_are_those_of_re2(home: Home, pattern: str, code: i
     checked = home.run("task", "check", home.task(prompt="go", expect={"schema": "s.json"}))
     assert checked.code == code, checked.stderr
     assert "absl" not in checked.stderr and "b'" not in checked.stderr
+
+
+def test_a_link_to_a_directory_is_the_directory(home: Home) -> None:
+    """Also one that a run is taken up in again, by the link."""
+    (home.work / "real").mkdir()
+    (home.work / "out").symlink_to("real")
+    task = home.task(prompt="go", tools={"write_artifact": "auto"}, expect={"artifacts": ["a.md"]})
+    ran = home.stream("-t", task, "-m", home.script({"calls": [WRITE]}, {"text": "done"}), "-o", "out")
+    assert (ran.code, ran.result["verdict"]) == (0, "done")
+    assert (home.work / "real" / "artifacts" / "a.md").read_text() == "as written"
+    assert (home.work / "real" / "artifacts.json").exists()
+    more = home.run("resume", "out", "more", "-m", home.script({"calls": [WRITE]}, {"text": "done"}, {"text": "more"}))
+    assert (more.code, home.run("runs", "show", "out").code) == (0, 0), more.stderr

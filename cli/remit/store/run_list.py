@@ -13,7 +13,7 @@ from remit.base.errors import EnvironmentFault, UsageFault
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.text import shorten
 from remit.store.run_lock import in_use
-from remit.store.run_status import STATUS_FILE, RunStatus, has_status, is_run_id, read_status
+from remit.store.run_status import STATUS_FILE, RunStatus, directory_itself, has_status, is_run_id, read_status
 from remit.store.rundir import EARLIER
 
 _SESSION_ID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -74,7 +74,7 @@ def _lying_at(place: str) -> RunEntry | None:
     status = read_status(place)
     if status is None:
         return None
-    path = os.path.abspath(place)
+    path = directory_itself(place)
     return RunEntry(status.run_id, path, _state(path, status), status)
 
 

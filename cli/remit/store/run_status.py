@@ -55,6 +55,12 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     prompts: int = 0
 
 
+def directory_itself(path: str) -> str:
+    """The directory of a run, absolute: not a link to it, since none is followed beneath."""
+    place = os.path.abspath(path)
+    return os.path.realpath(place) if os.path.islink(place) else place
+
+
 def read_status(path: str) -> RunStatus | None:
     """How the run of a directory stands; None when there is none of ours. Where `run.json` is damaged, what the
     journal says, which is the truth about the run: it stands as if its process had died."""

@@ -19,7 +19,7 @@ from remit.base.text import head, shorten
 from remit.store.durable import DIRECTORY, environment_fault, overwrite_file, replace_file, sync_directory, telling
 from remit.store.journal import JOURNAL_FILE, repair_journal
 from remit.store.run_lock import LOCK_FILE, foreign, take_lock
-from remit.store.run_status import STATUS_FILE, RunStatus, read_status
+from remit.store.run_status import STATUS_FILE, RunStatus, directory_itself, read_status
 
 EARLIER = "earlier"
 MAX_FULL_DISK_ERROR = 500
@@ -77,6 +77,7 @@ class RunDir:
             place = os.path.abspath(path)
             _check_place(place)
             _make_directory(place)
+            place = directory_itself(place)
         run = cls._take(place, run_id, started)
         if path is not None and listed:
             run._register(runs)
@@ -86,7 +87,7 @@ class RunDir:
     def open(cls, path: str) -> RunDir:
         """The directory of an existing run, to take it up again. The torn tail of its journal is cut
         off. Raises UsageFault when it holds no run or is in use."""
-        place = os.path.abspath(path)
+        place = directory_itself(path)
         status = read_status(place)
         if status is None:
             raise UsageFault("no run is here", where=place, hint="remit runs list shows the runs there are")

@@ -392,9 +392,13 @@ def test_a_link_to_a_directory_is_followed(tmp_path: Path, state: str) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to("real")
 
-    RunDir.create(str(tmp_path / "out"), state, ONE)
+    run = RunDir.create(str(tmp_path / "out"), state, ONE)
+    run.close()
 
+    assert run.path == str(tmp_path / "real")
     assert (tmp_path / "real" / "run.json").exists()
+    assert [entry.path for entry in list_runs(state)] == [run.path]
+    assert [find_run(state, ref).path for ref in (ONE, str(tmp_path / "out"), f"{tmp_path}/out/")] == [run.path] * 3
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path, state: str) -> None:
