@@ -158,19 +158,43 @@ def test_head_leaves_early(home: Home) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_a_stdout_that_takes_nothing(home: Home, form: str) -> None:
-    """`>/dev/full`, and a stdout that is closed from the start."""
-    for name, redirect, kind in (("full", ">/dev/full", "disk_full"), ("closed", ">&-", "stdout_closed")):
-        out = home.path / name
-        run = [*REMIT, "run", "Go", "-m", home.script(DONE), "-o", str(out), "--output-format", form]
-        done = subprocess.run(
-            ["sh", "-c", f'"$@" {redirect}', "sh", *run],
-            cwd=home.work, env=home.environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-        )  # fmt: skip
-        assert done.returncode == 9 and b"Traceback" not in done.stderr
-        result = ended(out, 9)
-        assert (result["verdict"], result["error_kind"], result["resumable"]) == ("environment", kind, True)
-        assert journal(out, "answered") == [] or form != "stream-json"
-        assert home.run("resume", str(out)).code == 0
+    run = [*REMIT, "run", "Go", "-m", home.script(DONE), "-o", str(home.out), "--output-format", form]
+    done = redirected(home, run, ">/dev/full")
+    assert done.returncode == 9 and b"Traceback" not in done.stderr
+    assert b"hint: send stdout where it can be written, or to /dev/null\n" in done.stderr
+    result = ended(home.out, 9)
+    assert (result["verdict"], result["error_kind"], result["resumable"]) == ("environment", "disk_full", True)
+    assert journal(home.out, "answered") == [] or form != "stream-json"
+    assert home.run("resume", str(home.out)).code == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json", "codex-json"])
+@pytest.mark.parametrize("redirect", [">&-", "1</dev/null"])
+def test_a_stdout_that_is_closed_from_the_start(home: Home, form: str, redirect: str) -> None:
+    """Nothing is paid for whose result nobody could get."""
+    run = [*REMIT, "run", "Go", "-m", home.script(DONE), "-o", str(home.out), "--output-format", form]
+    done = redirected(home, run, redirect)
+    assert (done.returncode, home.out.exists()) == (9, False)
+    assert done.stderr == b"error: stdout is closed\nhint: give the run a stdout, or >/dev/null\n"
+
+
+def test_a_resumed_run_needs_a_stdout_too(home: Home) -> None:
+    assert home.run("run", "Go", "-m", home.script(DONE), "-o", str(home.out)).code == 0
+    before = journal(home.out, "answered")
+    done = redirected(home, [*REMIT, "resume", str(home.out), "more"], ">&-")
+    assert (done.returncode, journal(home.out, "answered")) == (9, before)
+    assert done.stderr.startswith(b"error: stdout is closed\n")
+
+
+def redirected(home: Home, command: list[str], redirect: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["sh", "-c", f'"$@" {redirect}', "sh", *command],
+        cwd=home.work,
+        env=home.environ,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
 
 
 def test_a_stderr_that_takes_nothing(home: Home) -> None:

@@ -20,7 +20,7 @@ from remit.base.ports import Listener
 from remit.stream.gone import reader_gone, when_unread
 from remit.stream.human import Human, wants_color
 from remit.stream.progress import Standing
-from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult
+from remit.stream.writer import JsonResult, StdoutWriter, StreamJson, TextResult, hold_stdout
 from remit.wiring import Listeners, ReadyRun
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ def listeners(
     verbose: bool = False,
     partial: bool = False,
 ) -> Listeners:
-    """Who hears of a run: stdout by its format, and people on stderr. partial: answers are told as they come."""
+    """Who hears of a run: stdout by its format, and people on stderr. partial: answers are told as they come. Raises
+    EnvironmentFault where stdout is closed."""
+    hold_stdout(STDOUT)
     terminal = _terminal(STDERR)
     live = terminal and environ.get("TERM", "dumb") != "dumb"
     human = Human(STDERR, quiet=quiet, verbose=verbose, color=wants_color(environ, terminal), live=live)

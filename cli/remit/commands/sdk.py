@@ -59,9 +59,10 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
     from remit.commands.execute import Watch, catch_signals, collected_early
     from remit.config.settings import load_settings
     from remit.stream.claude import ClaudeStream, Looks
-    from remit.stream.writer import StdoutWriter
+    from remit.stream.writer import StdoutWriter, hold_stdout
     from remit.wiring.sdk import SdkSession
 
+    hold_stdout(STDOUT)
     for name in flags.unmet:
         write_stderr(f"remit-sdk: {name} has no effect\n")
     watch = Watch()

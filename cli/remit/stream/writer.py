@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import select
@@ -132,12 +133,28 @@ class StdoutWriter:
                 self._on_stall(waited / 1000)
 
 
+def hold_stdout(fd: int) -> None:
+    """Raises EnvironmentFault for a descriptor that nothing can be written to: known before anything is paid for."""
+    try:
+        mode = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
+    except OSError:
+        raise _closed() from None
+    if mode == os.O_RDONLY:
+        raise _closed()
+
+
+def _closed() -> EnvironmentFault:
+    return EnvironmentFault("stdout is closed", hint="give the run a stdout, or >/dev/null", kind="stdout_closed")
+
+
 def _fault(problem: OSError) -> RemitError:
     if problem.errno in {errno.EPIPE, errno.ECONNRESET}:
         return reader_gone()
     if problem.errno == errno.EBADF:
-        return EnvironmentFault("stdout is closed", hint="give the run a stdout, or >/dev/null", kind="stdout_closed")
-    return environment_fault(problem, "stdout", "write the output")
+        return _closed()
+    fault = environment_fault(problem, "stdout", "write the output")
+    fault.hint = "send stdout where it can be written, or to /dev/null"
+    return fault
 
 
 class StreamJson:

@@ -241,6 +241,7 @@ def test_a_full_device_is_an_environment_fault() -> None:
     with pytest.raises(EnvironmentFault) as caught:
         writer.write_line(b"x")
     assert (caught.value.kind, caught.value.where) == ("disk_full", "stdout")
+    assert "-o" not in caught.value.hint
     writer.write_line(b"y")
     os.close(fd)
 
