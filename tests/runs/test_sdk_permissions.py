@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -143,6 +144,39 @@ def test_tools_of_servers_are_named_one_by_one_or_together(home: Home) -> None:
             assert session.end() == 0
         init = next(line for line in session.seen if line.get("subtype") == "init")
         assert (args, called, len([name for name in init["tools"] if "mcp__" in name])) == (args, ran, listed)
+
+
+ODD = [{"name": name, "inputSchema": {"type": "object"}} for name in ("add.one", "add one", "t\u00e4ke")]
+
+
+@pytest.mark.parametrize(
+    ("args", "ran"),
+    [
+        (("--allowedTools", "mcp__my_demo_v1"), True),
+        (("--allowedTools=mcp__my demo.v1__add.one",), False),
+        (("--allowedTools", "mcp__my_demo.v1__add.one"), True),
+        (("--allowedTools", "mcp__my_demo_v1", "--disallowedTools", "mcp__my_demo.v1__add.one"), False),
+    ],
+)
+def test_tools_of_servers_are_named_as_models_take_names(home: Home, args: tuple[str, ...], ran: bool) -> None:
+    call = {"calls": [{"tool": "mcp__my_demo_v1__add_one", "arguments": {}}]}
+    config = json.dumps({"mcpServers": {"my demo.v1": {"type": "sdk"}}})
+    asked = []
+    with sdk(home, "--model", home.script(call, DONE), "--mcp-config", config, *args) as session:
+        session.say("add")
+        while (line := session.until(lambda line: line["type"] in ("control_request", "result")))["type"] != "result":
+            message = line["request"]["message"]
+            if message["method"] == "tools/call":
+                asked.append(message["params"]["name"])
+            found = {"tools": ODD} if message["method"] == "tools/list" else {"content": []}
+            session.reply(line, mcp_response={"result": found, "id": message.get("id")})
+        assert session.end() == 0
+    assert asked == (["add.one"] if ran else [])
+    init = next(line for line in session.seen if line.get("subtype") == "init")
+    names = [name for name in init["tools"] if name.startswith("mcp__")]
+    assert "mcp__my_demo_v1__t_ke" in names and all(re.fullmatch(r"[\w-]+", name, re.ASCII) for name in names)
+    told = [line["content"] for line in session.seen if line.get("kind") == "tools"]
+    assert told == ["my demo.v1: the tool add one is not offered: it would bear the name of add.one"]
 
 
 def test_permissions_of_settings(home: Home) -> None:

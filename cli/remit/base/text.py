@@ -17,6 +17,12 @@ def scrub(text: str) -> str:
     return text
 
 
+def plain_name(name: str) -> str:
+    """A name as model providers take those of tools: other characters than letters, digits, `-` and `_` become `_`.
+    `*` stays, as patterns of names are made plain too."""
+    return "".join(each if each in "-_*" or (each.isascii() and each.isalnum()) else "_" for each in name)
+
+
 def scrub_tree(value: Any) -> Any:
     """A value of JSON builtins with every text in it scrubbed, keys included."""
     if isinstance(value, str):

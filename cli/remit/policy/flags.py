@@ -11,7 +11,7 @@ from remit.base.claude_names import FOREIGN_NAMES, ours_for
 from remit.base.errors import Fault
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.resources import Effect
-from remit.base.text import shorten
+from remit.base.text import plain_name, shorten
 from remit.policy.patterns import BadPattern, Place
 from remit.policy.rules import Rule, known_tool, never_speaks, tool_hint
 from remit.policy.selectors import SELECTORS, Selector, Shape, make_selector
@@ -109,6 +109,7 @@ def _of_server(name: str, tools: Iterable[str]) -> frozenset[str]:
 def server_tool_fits(name: str, tool: str) -> bool:
     """Whether a name stands for this tool of an MCP server: its own, with `*` for any letters, or `mcp__SERVER` for
     all that the server offers."""
+    name = plain_name(name)
     pattern = name if "__" in name.removeprefix(SERVER_TOOL) else f"{name}__*"
     return (
         tool.startswith(SERVER_TOOL) and re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), tool) is not None

@@ -9,7 +9,6 @@ from remit import __version__
 from remit.base.errors import ErrorCode, Failure
 from remit.base.json_schema import schema_fault, without_draft
 from remit.engine.client import Client, NoAnswer
-from remit.tools.contract import Tool
 from remit.tools.harness.client_tool import CLIENT_SECONDS, ClientTool
 
 PROTOCOL = "2025-06-18"
@@ -25,7 +24,7 @@ class ClientServer:
         self.name = name
         self.status = "pending"
         self.info: dict[str, Any] = {}
-        self.tools: list[Tool] = []
+        self.tools: list[ClientTool] = []
         self.left_out: list[str] = []
         self._client = client
         self._number = 0
@@ -54,8 +53,14 @@ class ClientServer:
             entry = {**told, "inputSchema": without_draft(told.get("inputSchema"))}
             if fault := _fault(entry):
                 self.left_out.append(f"{self.name}: the tool {entry['name']} is not offered: its inputSchema: {fault}")
+                continue
+            tool = ClientTool(self.name, entry, self.call)
+            same = next((each.told_name for each in self.tools if each.name == tool.name), "")
+            if same:
+                what = f"the tool {tool.told_name} is not offered: it would bear the name of {same}"
+                self.left_out.append(f"{self.name}: {what}")
             else:
-                self.tools.append(ClientTool(self.name, entry, self.call))
+                self.tools.append(tool)
         self.status = "connected"
 
     async def _list(self) -> list[Any]:

@@ -96,7 +96,7 @@ def servers(hosted: Sequence[ClientServer], listed: Sequence[Mapping[str, str]])
             "serverInfo": server.info,
             "config": {"type": "sdk", "name": server.name},
             "scope": "dynamic",
-            "tools": [{"name": tool.name.split("__", 2)[2], "annotations": {}} for tool in server.tools],
+            "tools": [{"name": tool.told_name, "annotations": {}} for tool in server.tools],
         }
         for server in hosted
     ]

@@ -15,6 +15,7 @@ from remit.base.messages import ImageBlock, ToolSpec
 from remit.base.model_json import decode_json
 from remit.base.ports import ToolContext, World
 from remit.base.resources import Effect, Resource
+from remit.base.text import plain_name
 from remit.tools.contract import Tool
 
 CLIENT_SECONDS = 600.0
@@ -35,9 +36,9 @@ class ClientTool(Tool):
 
     def __init__(self, server: str, told: Mapping[str, Any], answer: Answer) -> None:
         """told: the entry of `tools/list`."""
-        self._told_name = str(told.get("name", ""))
+        self.told_name = str(told.get("name", ""))
         # Beside the class, whose name stands for all of them.
-        vars(self)["name"] = f"mcp__{server}__{self._told_name}"
+        vars(self)["name"] = plain_name(f"mcp__{server}__{self.told_name}").replace("*", "_")
         self._description = str(told.get("description") or "")[:MAX_DESCRIPTION]
         schema = told.get("inputSchema")
         self._schema: dict[str, Any] = dict(schema) if isinstance(schema, dict) else {"type": "object"}
@@ -64,7 +65,7 @@ class ClientTool(Tool):
         return [Resource("topic", self.name, Effect.MESSAGE)]
 
     async def run(self, params: Any, ctx: ToolContext) -> Outcome:
-        result = await self._answer(self._told_name, params)
+        result = await self._answer(self.told_name, params)
         blocks = result.get("content")
         content = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
         text = "\n".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
