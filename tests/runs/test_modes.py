@@ -25,7 +25,7 @@ def test_a_run_in_plan_mode_changes_nothing(home: Home, flag: str) -> None:
     ran = home.stream(
         "-m", script, "-o", str(home.out), "--tools", "shell=auto,file_write=auto,file_read", flag, "plan", "look"
     )
-    assert ran.code == 0
+    assert (ran.code, ran.result["unmet"]) == (3, ["no plan was written"])
     init = ran.events[0]
     assert init["permissionMode"] == "plan"
     assert init["tools"] == ["shell", "file_read", "plan", "tool_output"]
@@ -49,7 +49,8 @@ def test_the_task_file_names_a_mode_and_the_flag_another(home: Home) -> None:
 def test_what_the_task_promises_is_not_due_in_plan_mode(home: Home) -> None:
     expect = {"artifacts": ["report.md"], "checks": ["false"]}
     task = home.task(prompt="go", tools={"write_artifact": "auto"}, expect=expect)
-    assert home.stream("-t", task, "-m", home.script(DONE), "--mode", "plan").code == 0
+    plan = {"calls": [{"tool": "plan", "arguments": {"action": "write", "content": "# Report"}}]}
+    assert home.stream("-t", task, "-m", home.script(plan, DONE), "--mode", "plan").code == 0
     assert home.stream("-t", task, "-m", home.script(DONE)).code == 3
 
 

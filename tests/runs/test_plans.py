@@ -136,3 +136,30 @@ def test_a_client_has_the_plan_carried_out(home: Home) -> None:
         session.until("result")
         assert session.end() == 0
     assert (home.work / "a.txt").exists()
+
+
+def test_a_run_that_is_done_without_a_plan_owes_it(home: Home) -> None:
+    ran = home.stream("-m", home.script(DONE, plan(), DONE), *TOOLS, "--mode", "plan", "-o", str(home.out), "plan it")
+    assert (ran.code, ran.result["verdict"], ran.result["error_kind"]) == (3, "unmet", "plan")
+    assert ran.result["unmet"] == ["no plan was written"]
+    # Another word, and it is written.
+    more = home.stream("--resume", str(home.out), "-m", home.script(DONE, plan(), DONE), "write it")
+    assert (more.code, (home.out / "plan.md").read_text()) == (0, PLAN), more.stderr
+
+
+def test_a_plan_written_by_hand_counts(home: Home) -> None:
+    ran = home.stream("-m", home.script(DONE, DONE), *TOOLS, "--mode", "plan", "-o", str(home.out), "plan it")
+    assert ran.code == 3
+    (home.out / "plan.md").write_text(PLAN)
+    assert home.stream("--resume", str(home.out), "-m", home.script(DONE, DONE), "look again").code == 0
+
+
+def test_no_plan_is_owed_where_none_can_be_written(home: Home) -> None:
+    script, never = home.script(DONE), ("--disallowed-tools", "plan")
+    assert home.stream("-m", script, *TOOLS, *never, "--mode", "plan", "look").code == 0
+
+
+def test_a_driven_session_owes_no_plan(home: Home) -> None:
+    with driven(home, "-m", home.script(DONE), *TOOLS, "-o", str(home.out), "--mode", "plan") as session:
+        session.say("think")
+        assert session.until("result")["verdict"] == "done"

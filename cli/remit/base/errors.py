@@ -50,7 +50,7 @@ EXIT_MEANINGS: dict[int, str] = {
     0: "the model finished and all that the task promised holds",
     1: "an internal error; the journal has it",
     2: "bad flag, prompt or file, unknown tool; no model was asked",
-    3: "a promised artifact, output schema or check does not hold",
+    3: "a promised artifact, schema, check or plan does not hold",
     4: "stopped on an ask, or a call was refused with on_deny: fail",
     5: "the model cannot be used: auth, bad request, retries spent",
     6: "rate limited or overloaded; the result has the reset time",

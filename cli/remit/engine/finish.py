@@ -36,15 +36,22 @@ RunCheck = Callable[[Call], Awaitable[Outcome]]
 class Finish:
     """Judges a finished answer.
 
-    run_check: takes a check through the gate. altered: what of the artifacts is no longer as written."""
+    run_check: takes a check through the gate. altered: what of the artifacts is no longer as written. unplanned: what
+    a run in plan mode still owes."""
 
     def __init__(
-        self, expect: Expect, recorder: Recorder, run_check: RunCheck, altered: Callable[[], list[str]]
+        self,
+        expect: Expect,
+        recorder: Recorder,
+        run_check: RunCheck,
+        altered: Callable[[], list[str]],
+        unplanned: Callable[[], list[str]] = list,
     ) -> None:
         self._expect = expect
         self._recorder = recorder
         self._run_check = run_check
         self._altered = altered
+        self._unplanned = unplanned
 
     def remind(self) -> UserSaid | None:
         """What to tell a model that answered without the structured output that was asked for; None
@@ -70,6 +77,8 @@ class Finish:
         """Return when all that was promised holds. Raises Unmet with everything that does not."""
         if self._planning():
             # What the task promises is due when its plan is carried out.
+            if owed := self._unplanned():
+                raise Unmet(owed, kind="plan")
             return
         unmet: list[str] = []
         kind = "unmet"

@@ -44,6 +44,10 @@ class PlanDocument:
         hold_plan(text, ErrorCode.FILE_REFUSED)
         return text
 
+    def there(self) -> bool:
+        """Whether there is one, by whoever wrote it."""
+        return os.path.lexists(os.path.join(self._run_dir, PLAN_FILE))
+
     def write(self, content: str) -> bytes:
         """Replace it, whole or not at all; what was written. Raises Failure(invalid_arguments), EnvironmentFault."""
         data = hold_plan(content, ErrorCode.INVALID_ARGUMENTS)

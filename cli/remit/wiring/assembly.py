@@ -37,6 +37,7 @@ from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.unreached import unreached_notices
 from remit.store.journal import FileJournal
+from remit.store.plans import PlanDocument
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir
 from remit.stream.writer import EventLog, encode_line
@@ -45,7 +46,7 @@ from remit.wiring.confine import SHELL, granted_hosts
 from remit.wiring.grants import Hands
 from remit.wiring.hooks import add_hooks
 from remit.wiring.models import batch_bytes, effort_notices
-from remit.wiring.offer import OUTPUT_TOOL, Offer, has_background, known_effects
+from remit.wiring.offer import OUTPUT_TOOL, PLAN_TOOL, Offer, has_background, known_effects
 from remit.wiring.ports import Listeners, Ports, SystemClock
 from remit.wiring.preflight import AGENTS, Parts
 from remit.wiring.ruling import Ruling
@@ -285,6 +286,19 @@ def _asker(beginning: Beginning, book: _Book, desk: _Desk) -> Asker:
     )
 
 
+def _unplanned(beginning: Beginning, book: _Book, desk: _Desk) -> Callable[[], list[str]]:
+    """What a run in plan mode owes in the end: its plan. Nothing where a client goes on with it, or none can be
+    written."""
+    if beginning.ports.client or PLAN_TOOL not in desk.tools:
+        return list
+
+    def owed() -> list[str]:
+        written = book.recorder.state.plan_revision or PlanDocument(beginning.directory.path).there()
+        return [] if written else ["no plan was written"]
+
+    return owed
+
+
 def _run(beginning: Beginning, book: _Book, desk: _Desk, asker: Asker, init: Init) -> tuple[Run, Evaluator | None]:
     """The run, and who judges its goal."""
     spec, parts, course, recorder = beginning.spec, beginning.parts, beginning.parts.course, book.recorder
@@ -296,7 +310,7 @@ def _run(beginning: Beginning, book: _Book, desk: _Desk, asker: Asker, init: Ini
         desk.tools,
         desk.dispatch,
         Window(asker, recorder, spec.compaction),
-        Finish(spec.expect, recorder, check, course.altered(desk.hands.artifacts)),
+        Finish(spec.expect, recorder, check, course.altered(desk.hands.artifacts), _unplanned(beginning, book, desk)),
         recorder,
         init,
         _notices(beginning, desk.notices),

@@ -84,8 +84,10 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "In plan mode only what reads is allowed, of commands those that are known to do nothing but read, "
             "whatever "
             "the rules grant; the tool `plan` keeps the plan in `plan.md` of the run directory, where people may edit "
-            "it, and what the task promises is not due. `--implement` reads that plan first and then has it carried "
-            "out, in the same session or with `--clear` in a new one that the plan moves to. All modes are "
+            "it, and what the task promises is not due. A run in plan mode that is done and has written no plan ends "
+            "with the verdict `unmet`, exit code 3, except where the tool is not offered. `--implement` reads that "
+            "plan first and then has it carried out, in the same session or with `--clear` in a new one that the plan "
+            "moves to. All modes are "
             "described in "
             "remit-policy(5).",
             "`--goal TEXT` has a run go on until something is true: when the model is done, the provider's `fast` "
