@@ -58,6 +58,7 @@ NAMED: tuple[Named, ...] = (
     Named("task", "Agent", (Parameter("profile", "subagent_type"), Parameter("background", "run_in_background"))),
     Named("todo_write", "TodoWrite"),
     Named("question", "AskUserQuestion"),
+    Named("plan", "ExitPlanMode", (Parameter("content", "plan"),)),
     Named("structured_output", "StructuredOutput"),
 )
 
@@ -98,8 +99,16 @@ def named_here(name: str, tools: Container[str]) -> str:
     return f"{told}; what it may do is a rule, as in --allow {shlex.quote(name)}"
 
 
-def their_name(tool: str) -> str:
-    """What a tool of ours is called there; its own name where that program has none for it."""
+def hands_in(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call of `plan` with these hands a plan in: what their program calls ExitPlanMode."""
+    return arguments.get("action") == "write"
+
+
+def their_name(tool: str, arguments: Mapping[str, Any] | None = None) -> str:
+    """What a tool of ours is called there; its own name where that program has none for it. arguments: of the call,
+    under our names, where there is one."""
+    if tool == "plan" and arguments is not None and not hands_in(arguments):
+        return tool
     named = _BY_OURS.get(tool)
     return named.theirs if named else tool
 
@@ -119,6 +128,8 @@ def shown_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> dict[str, 
     for name, value in arguments.items():
         parameter = by_name.get(name, Parameter(name, name))
         shown[parameter.theirs] = _shown(parameter, value, cwd)
+    if tool == "plan" and hands_in(arguments):
+        del shown["action"]
     if tool == "todo_write" and isinstance(shown.get("todos"), list):
         shown["todos"] = [_their_todo(todo) for todo in shown["todos"]]
     return shown
@@ -134,6 +145,8 @@ def taken_input(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in arguments.items():
         parameter = by_name.get(name, Parameter(name, name))
         taken[parameter.ours] = _taken(parameter, value)
+    if tool == "plan" and "content" in taken:
+        taken["action"] = "write"
     if tool == "todo_write" and isinstance(taken.get("todos"), list):
         taken["todos"] = [_our_todo(todo) for todo in taken["todos"]]
     for name in DROPPED.get(tool, ()):
@@ -196,7 +209,7 @@ def _our_todo(todo: Any) -> Any:
 class OurNames:
     """base.ports.Names of a client that knows our tools by their own names."""
 
-    def tool(self, tool: str) -> str:
+    def tool(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str:
         return tool
 
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,8 +228,8 @@ class ClaudeNames:
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
 
-    def tool(self, tool: str) -> str:
-        return their_name(tool)
+    def tool(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str:
+        return their_name(tool, arguments)
 
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return shown_input(tool, arguments, self._cwd)

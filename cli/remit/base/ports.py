@@ -200,7 +200,9 @@ class Hooks(Protocol):
 class Names(Protocol):
     """What a client calls our tools and their parameters."""
 
-    def tool(self, tool: str) -> str: ...
+    def tool(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str:
+        """arguments: of the call, under our names, where it is one: some tools of ours are several of theirs."""
+        ...
 
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments of a tool of ours under the client's names."""

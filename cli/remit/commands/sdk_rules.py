@@ -22,6 +22,9 @@ _READING = frozenset({"none", "state", "read"})
 MAX_SECONDS = 3600
 """That a hook may take."""
 
+_FOR_CLIENTS = frozenset({"question", "plan"})
+"""Offered by default where a client answers."""
+
 _SERVER_TOOL = "mcp__"
 _TAKEN = frozenset({"permissions", "hooks"})
 _LISTS = ("allow", "deny", "ask", "additionalDirectories")
@@ -247,7 +250,7 @@ def _offered(flags: SdkFlags) -> list[str]:
     nearest = {named.theirs: named.ours for named in reversed(NAMED) if named.ours in effects and named.theirs != "LS"}
     default = [tool for tool in dict.fromkeys(named.ours for named in NAMED) if tool in nearest.values()]
     if flags.tools is None or "default" in flags.tools:
-        return [tool for tool in default if tool != "question" or flags.permission_tool]
+        return [tool for tool in default if tool not in _FOR_CLIENTS or flags.permission_tool]
     wanted: list[str] = []
     for name in flags.tools:
         found = ours_for(name, effects)

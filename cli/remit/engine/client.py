@@ -71,6 +71,8 @@ class Client:
         """Tools whose calls a person has to see, whatever the client would allow by itself."""
         self.on_answers: Callable[[Mapping[str, Any]], None] = lambda _: None
         """Told of the input of such a call as the client gives it back."""
+        self.on_allowed: Callable[[Call], None] = lambda _: None
+        """Told of a call that the client was asked about and lets pass."""
         self.on_interrupt: Callable[[], None] = lambda: None
         """What else an interrupt ends."""
 
@@ -156,10 +158,12 @@ class Client:
 
     async def may_use(self, call: Call, decision: Decision, agent_id: str = "") -> ClientWord:
         """base.ports.Client"""
+        given = wire_input(call.arguments)
+        named = self.names.tool(call.tool, given)
         fields: Reply = {
-            "tool_name": self.names.tool(call.tool),
-            "display_name": self.names.tool(call.tool),
-            "input": self.names.shown(call.tool, wire_input(call.arguments)),
+            "tool_name": named,
+            "display_name": named,
+            "input": self.names.shown(call.tool, given),
             "tool_use_id": call.id,
             "decision_reason": self.names.told(call.tool, decision.rule.why),
         }
@@ -169,12 +173,13 @@ class Client:
         try:
             reply = await self.ask("can_use_tool", fields)
         except NoAnswer as problem:
-            return ClientWord(
-                False, f"{self.names.tool(call.tool)} needs a permission that could not be asked for: {problem}"
-            )
+            return ClientWord(False, f"{named} needs a permission that could not be asked for: {problem}")
         finally:
             self.tell_state("running")
-        return self._word(call, reply)
+        word = self._word(call, reply)
+        if word.allow:
+            self.on_allowed(call)
+        return word
 
     def tell_state(self, state: Any) -> None:
         self.tell(SessionState(state=state))

@@ -91,32 +91,25 @@ class ClientHooks:
         self._facts = facts
 
     async def before_call(self, call: Call) -> HookWord:
-        names = self._client.names
-        tool = names.tool(call.tool)
-        fields = {
-            "tool_name": tool,
-            "tool_input": names.shown(call.tool, wire_input(call.arguments)),
-            "tool_use_id": call.id,
-        }
+        fields = self._told(call)
         word = self._changed(call, await self._ask("PreToolUse", fields, call=call))
         if word.decide == "deny":
-            return msgspec.structs.replace(word, message=f"PreToolUse:{tool} hook error: {word.message}")
+            return msgspec.structs.replace(word, message=f"PreToolUse:{fields['tool_name']} hook error: {word.message}")
         return word
 
     async def after_call(self, call: Call, outcome: Outcome, content: str, seconds: float) -> HookWord:
-        names = self._client.names
-        tool = names.tool(call.tool)
-        fields: Reply = {
-            "tool_name": tool,
-            "tool_input": names.shown(call.tool, wire_input(call.arguments)),
-            "tool_use_id": call.id,
-        }
+        fields = self._told(call)
         if outcome.error is not None:
             fields |= {"error": outcome.error.message, "is_interrupt": False}
             return await self._ask("PostToolUseFailure", fields, call=call)
         fields |= {"tool_response": self._facts.responded(call, outcome, content)}
         fields |= {"duration_ms": round(seconds * 1000)}
         return await self._ask("PostToolUse", fields, call=call)
+
+    def _told(self, call: Call) -> Reply:
+        names, given = self._client.names, wire_input(call.arguments)
+        named = {"tool_name": names.tool(call.tool, given), "tool_input": names.shown(call.tool, given)}
+        return {**named, "tool_use_id": call.id}
 
     async def on_prompt(self, text: str) -> HookWord:
         return await self._ask("UserPromptSubmit", {"prompt": text})
@@ -151,7 +144,7 @@ class ClientHooks:
     async def _ask(self, event: HookEvent, fields: Reply, kind: str = "", call: Call | None = None) -> HookWord:
         """All callbacks at once; their words in the order in which they were registered. kind: what matchers are
         held against where there is no call."""
-        kinds = (kind,) if call is None else with_aliases(self._client.names.tool(call.tool))
+        kinds = (kind,) if call is None else with_aliases(fields["tool_name"])
         wanted = list(self._wanted(event, kinds))
         if not wanted:
             return SILENT

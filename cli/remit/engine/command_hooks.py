@@ -78,7 +78,8 @@ class CommandHook:
         if not self._hook.concerns(call.tool):
             return SILENT
         given = self._names.shown(call.tool, wire_input(call.arguments))
-        told = {"tool_name": self._names.tool(call.tool), "tool_input": given, "tool_use_id": call.id}
+        told = {"tool_name": self._names.tool(call.tool, wire_input(call.arguments)), "tool_input": given}
+        told |= {"tool_use_id": call.id}
         return await self._ask(event, {**told, **fields}, call)
 
     async def _ask(self, event: HookEvent, fields: Mapping[str, Any], call: Call | None = None) -> HookWord:

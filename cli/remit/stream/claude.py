@@ -213,7 +213,7 @@ class ClaudeStream:
         tool, given = block["name"], block["input"]
         known = Known(tool, self._names.shown(tool, given))
         self._calls[_key(event, block["id"])] = known
-        return {**block, "name": self._names.tool(tool), "input": known.arguments}
+        return {**block, "name": self._names.tool(tool, given), "input": known.arguments}
 
     @_lines.register(User)
     def _(self, event: User) -> Iterator[Line]:
@@ -377,7 +377,7 @@ class ClaudeStream:
         """The result with its refusals under the client's names."""
         denials = [
             {
-                "tool_name": self._names.tool(denial["tool_name"]),
+                "tool_name": self._names.tool(denial["tool_name"], denial["tool_input"]),
                 "tool_use_id": denial["tool_use_id"],
                 "tool_input": self._names.shown(denial["tool_name"], denial["tool_input"]),
             }

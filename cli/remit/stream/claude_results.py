@@ -191,6 +191,11 @@ def _question(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> 
     return Shown(content, {"questions": known.arguments.get("questions", []), "answers": answers}, False)
 
 
+def _plan(known: Known, content: Any, data: Mapping[str, Any], cwd: str) -> Shown:
+    given = known.arguments.get("plan")
+    return Shown(content, dict(data) if given is None else {"plan": given, "isAgent": False}, False)
+
+
 def _absolute(name: Any, cwd: str) -> str:
     return posixpath.normpath(posixpath.join(cwd, str(name or ".")))
 
@@ -202,4 +207,5 @@ _BY_TOOL: dict[str, Callable[[Known, Any, Mapping[str, Any], str], Shown]] = {
     "file_edit": _edit,
     "file_apply_patch": _patched,
     "question": _question,
+    "plan": _plan,
 }

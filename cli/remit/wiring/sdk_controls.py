@@ -10,8 +10,10 @@ from remit.base.errors import RemitError
 from remit.base.events import Notice
 from remit.engine.client import Client, ControlFault, Reply
 from remit.engine.client_hooks import ClientHooks, Matcher, never_heard, read_matchers
+from remit.engine.hand_in import TOOL as PLAN_TOOL
+from remit.engine.hand_in import HandIn, is_handed_in
 from remit.engine.hooks import Facts
-from remit.policy.modes import ModeName
+from remit.policy.modes import DEFAULT, PLAN, ModeName
 from remit.stream.claude import VERSION, ClaudeStream
 from remit.wiring.assembly import ReadyRun
 from remit.wiring.implement import controls as implement_controls
@@ -52,7 +54,17 @@ class Controls:
             ready.ruling, may_bypass=self._plan.may_bypass, told=self._told_permission, on_mode=self._on_mode
         )
         self._on_mode(ready.ruling.mode)
+        if self._plan.asks:
+            ready.dispatch.hooks.add(HandIn(lambda: ready.ruling.mode))
+            self._client.on_allowed = self._leave_plan
+            self._client.asks_people |= {PLAN_TOOL}
         self._hook(self._wishes.wanted.matchers)
+
+    def _leave_plan(self, call: Call) -> None:
+        """A plan that the client approves ends plan mode, unless it said itself what comes next."""
+        assert self._ready is not None and self._permissions is not None
+        if is_handed_in(call) and self._ready.ruling.mode == PLAN:
+            self._permissions.set_mode(DEFAULT)
 
     def permit(self, updates: Sequence[Any]) -> None:
         """Changes that come with the answer to a question."""

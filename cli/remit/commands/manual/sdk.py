@@ -45,8 +45,8 @@ UNSUPPORTED = {
     "find none, and `--session-mirror` is refused.",
     "Checkpoints of files": "`rewind_files` is refused. `--resume-session-at` goes back in the conversation alone.",
     "Settings in files of the project": "Of `.claude/settings.json` and its like nothing is read.",
-    "ExitPlanMode": "In the mode plan the model writes its plan with the tool `plan`; the client goes on with "
-    "`set_permission_mode`.",
+    "EnterPlanMode": "The model does not begin to plan by itself: `--permission-mode plan` and `set_permission_mode` "
+    "do.",
     "Hooks": "PreToolUse with `defer` refuses the call. Answers that come later (`async`) are not heard; callbacks for "
     "steps that never come are named in the stream.",
     "Environment of commands": "Commands get a cleared environment, as in remit-run(1); variables that a client sets "
@@ -87,6 +87,13 @@ def sdk_page() -> Page:
                         "`--permission-prompt-tool stdio`, which the clients pass where there is a callback, the "
                         "client is asked, questions of the model included (AskUserQuestion); without it such calls "
                         "are refused, and no question is offered."
+                    ),
+                    Para(
+                        "In the mode plan the model hands its plan in by the call that is shown as ExitPlanMode, with "
+                        "the text as `plan`. A client that answers permissions is asked about it: allowed, the plan is "
+                        "kept and the mode is default from there on, or what the client sets along with its answer; "
+                        "refused, planning goes on with what the client says. Without such a client the plan is kept "
+                        "and the mode stays; `set_permission_mode` or `implement` go on."
                     ),
                     Para(
                         "A session begins with AGENTS.md, CLAUDE.md and their like, as remit-run(1) has them: with "
