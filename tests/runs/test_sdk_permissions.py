@@ -153,7 +153,9 @@ ODD = [{"name": name, "inputSchema": {"type": "object"}} for name in ("add.one",
     ("args", "ran"),
     [
         (("--allowedTools", "mcp__my_demo_v1"), True),
-        (("--allowedTools=mcp__my demo.v1__add.one",), False),
+        (("--allowedTools=mcp__my demo.v1__add.one",), True),
+        (("--allowedTools=Read mcp__my demo.v1__add.one Bash",), True),
+        (("--allowedTools=mcp__my demo.v1__add one",), False),
         (("--allowedTools", "mcp__my_demo.v1__add.one"), True),
         (("--allowedTools", "mcp__my_demo_v1", "--disallowedTools", "mcp__my_demo.v1__add.one"), False),
     ],
@@ -174,9 +176,8 @@ def test_tools_of_servers_are_named_as_models_take_names(home: Home, args: tuple
     assert asked == (["add.one"] if ran else [])
     init = next(line for line in session.seen if line.get("subtype") == "init")
     names = [name for name in init["tools"] if name.startswith("mcp__")]
-    assert "mcp__my_demo_v1__t_ke" in names and all(re.fullmatch(r"[\w-]+", name, re.ASCII) for name in names)
-    told = [line["content"] for line in session.seen if line.get("kind") == "tools"]
-    assert told == ["my demo.v1: the tool add one is not offered: it would bear the name of add.one"]
+    assert {"mcp__my_demo_v1__t_ke", "mcp__my_demo_v1__add_one_2"} <= set(names)
+    assert all(re.fullmatch(r"[\w-]+", name, re.ASCII) for name in names)
 
 
 def test_permissions_of_settings(home: Home) -> None:

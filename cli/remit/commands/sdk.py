@@ -23,7 +23,7 @@ from remit.commands.sdk_sources import read_sources, settings_passed_over
 if TYPE_CHECKING:
     from remit.base.spec import RunSpec
     from remit.config.settings import Settings
-    from remit.tools.contract import Tool
+    from remit.tools.harness.client_tool import ClientTool
     from remit.wiring.sdk_plan import Place, Plan, Wanted
 
 STDIN, STDOUT = 0, 1
@@ -131,7 +131,7 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
     sources = read_sources(flags.setting_sources)
     prompt = None if flags.input_format == "stream-json" else _prompt(flags)
 
-    def make_spec(wanted: Wanted, tools: Sequence[Tool]) -> RunSpec:
+    def make_spec(wanted: Wanted, tools: Sequence[ClientTool]) -> RunSpec:
         spec = _spec(flags, settings, environ, cwd, wanted, tools, mode, schema, rules, systems)
         return with_instructions(spec, settings, sources)
 
@@ -215,7 +215,7 @@ def _spec(
     environ: Mapping[str, str],
     cwd: str,
     wanted: Wanted,
-    tools: Sequence[Tool],
+    tools: Sequence[ClientTool],
     mode: str,
     schema: dict[str, Any] | None,
     rules: Rules,
@@ -226,15 +226,14 @@ def _spec(
     from remit.config.resolve import build_spec
     from remit.tools.registry import tool_effects
 
-    named = [tool.name for tool in tools]
     limits = {"turns": flags.max_turns} if flags.max_turns and float(flags.max_turns) else {}
     limits |= {"usd": flags.max_usd} if flags.max_usd else {}
     run_flags = RunFlags(
         tools=ticks(flags, rules.gone),
         model=_model(wanted.model or flags.model or environ.get("ANTHROPIC_MODEL"), cwd),
         fallback_models=tuple(filter(None, (_model(flags.fallback_model, cwd),))),
-        allow=there(rules.allow, named),
-        deny=there(rules.deny, named),
+        allow=there(rules.allow, tools),
+        deny=there(rules.deny, tools),
         limits=limits,
         workspace=cwd,
         driven=True,
@@ -245,7 +244,7 @@ def _spec(
     return msgspec.structs.replace(
         spec,
         name="sdk",
-        ask=there(rules.ask, named),
+        ask=there(rules.ask, tools),
         hooks=(*spec.hooks, *rules.hooks),
         beside=rules.beside,
         system_base=wanted.system or systems[0],

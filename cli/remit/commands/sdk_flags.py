@@ -225,15 +225,37 @@ def _hold_formats(found: dict[str, Any]) -> None:
 
 
 def split_names(text: str) -> list[str]:
-    """Tool names with commas or blanks between them; what stands in parentheses belongs together."""
-    return list(filter(None, (name.strip() for name in _names(text))))
+    """Tool names with commas or blanks between them; what stands in parentheses belongs together, and so do the words
+    of a name of an MCP server."""
+    return [name for part in _names(text, ",\n") for name in _joined(list(_names(part, " \t")))]
 
 
-def _names(text: str) -> Iterator[str]:
+def _joined(words: list[str]) -> list[str]:
+    """With words that name no tool as part of the MCP name that they follow."""
+    if len(words) < 2 or not any(word.startswith("mcp__") for word in words):
+        return words
+    from remit.base.claude_names import ours_for
+    from remit.tools.registry import tool_effects
+
+    joined: list[str] = []
+    for word in words:
+        named = word.startswith("mcp__") or ours_for(word.partition("(")[0], tool_effects())
+        if joined and joined[-1].startswith("mcp__") and not named:
+            joined[-1] += f" {word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _names(text: str, separators: str) -> Iterator[str]:
+    return filter(None, (name.strip() for name in _split(text, separators)))
+
+
+def _split(text: str, separators: str) -> Iterator[str]:
     depth, name = 0, ""
     for character in text:
         depth += (character == "(") - (character == ")")
-        if depth <= 0 and character in ", \n\t":
+        if depth <= 0 and character in separators:
             yield name
             name = ""
         else:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -14,6 +14,9 @@ from remit.base.claude_names import FOREIGN_NAMES, NAMED, ours_for
 from remit.base.spec import SHELL_LINE, Hook, HookEvent
 from remit.commands.output import write_stderr
 from remit.commands.sdk_flags import MODES, SdkFlags
+
+if TYPE_CHECKING:
+    from remit.tools.harness.client_tool import ClientTool
 
 STDIO = "stdio"
 """The permission prompt tool that stands for the client itself."""
@@ -48,7 +51,7 @@ class Rules(msgspec.Struct, frozen=True):
     hooks: tuple[Hook, ...] = ()
     beside: tuple[str, ...] = ()
 
-    def leaves_out(self, tool: str) -> bool:
+    def leaves_out(self, tool: ClientTool) -> bool:
         """Whether a tool of an MCP server is not there at all."""
         return bool(there([name for name in self.gone if name.startswith(_SERVER_TOOL)], [tool]))
 
@@ -69,15 +72,25 @@ def read_rules(flags: SdkFlags, cwd: str) -> Rules:
     )
 
 
-def there(names: Iterable[str], tools: Sequence[str]) -> tuple[str, ...]:
-    """The names without those of tools of MCP servers that nobody offers. tools: what is offered."""
-    from remit.policy.flags import server_tool_fits
-
+def there(names: Iterable[str], tools: Sequence[ClientTool]) -> tuple[str, ...]:
+    """The names without those of tools of MCP servers that nobody offers, and with what such tools are called here in
+    the place of what the client calls them. tools: what is offered."""
     return tuple(
-        name
-        for name in names
-        if not name.startswith(_SERVER_TOOL) or any(server_tool_fits(name, tool) for tool in tools)
+        dict.fromkeys(
+            found for name in names for found in (_offered_as(name, tools) if name.startswith(_SERVER_TOOL) else [name])
+        )
     )
+
+
+def _offered_as(name: str, tools: Sequence[ClientTool]) -> list[str]:
+    """Names here for one of the client's, which may be a pattern or in letters that names here do not have."""
+    from remit.policy.flags import server_tool_fits, spells_server_tool
+
+    by_name = [tool for tool in tools if spells_server_tool(name, tool.name)]
+    told = [tool.name for tool in tools if spells_server_tool(name, tool.told_as) and tool not in by_name]
+    if by_name or told:
+        return [*([name] if by_name else []), *told]
+    return [name] if any(server_tool_fits(name, tool.name) for tool in tools) else []
 
 
 def _known(names: Iterable[str]) -> tuple[str, ...]:

@@ -109,7 +109,11 @@ def _of_server(name: str, tools: Iterable[str]) -> frozenset[str]:
 def server_tool_fits(name: str, tool: str) -> bool:
     """Whether a name stands for this tool of an MCP server: its own, with `*` for any letters, or `mcp__SERVER` for
     all that the server offers."""
-    name = plain_name(name)
+    return spells_server_tool(plain_name(name), tool)
+
+
+def spells_server_tool(name: str, tool: str) -> bool:
+    """The same for a tool whose name is as its server and the client spell it."""
     pattern = name if "__" in name.removeprefix(SERVER_TOOL) else f"{name}__*"
     return (
         tool.startswith(SERVER_TOOL) and re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), tool) is not None

@@ -49,18 +49,13 @@ class ClientServer:
     def offer(self, entries: list[Any]) -> None:
         """Take entries of `tools/list`, which may have come without being asked for."""
         self.tools, self.left_out = [], []
-        for told in filter(_is_tool, entries):
+        by_name = {told["name"]: told for told in filter(_is_tool, entries)}
+        for told in by_name.values():
             entry = {**told, "inputSchema": without_draft(told.get("inputSchema"))}
             if fault := _fault(entry):
                 self.left_out.append(f"{self.name}: the tool {entry['name']} is not offered: its inputSchema: {fault}")
-                continue
-            tool = ClientTool(self.name, entry, self.call)
-            same = next((each.told_name for each in self.tools if each.name == tool.name), "")
-            if same:
-                what = f"the tool {tool.told_name} is not offered: it would bear the name of {same}"
-                self.left_out.append(f"{self.name}: {what}")
             else:
-                self.tools.append(tool)
+                self.tools.append(ClientTool(self.name, entry, self.call))
         self.status = "connected"
 
     async def _list(self) -> list[Any]:

@@ -10,7 +10,7 @@ from remit.base.errors import RemitError
 from remit.base.spec import RunSpec
 from remit.store.run_list import RunEntry
 from remit.store.rundir import RunDir
-from remit.tools.contract import Tool
+from remit.tools.harness.client_tool import ClientTool
 from remit.wiring.assembly import ReadyRun
 from remit.wiring.fork import fork
 from remit.wiring.ports import Listeners, Ports
@@ -27,7 +27,7 @@ def hold_place(plan: Plan) -> None:
         raise RemitError(f"No conversation found with session ID: {plan.place.missing}", kind="no_session")
 
 
-def open_run(plan: Plan, wanted: Wanted, tools: Sequence[Tool], heard: Listeners, ports: Ports) -> ReadyRun:
+def open_run(plan: Plan, wanted: Wanted, tools: Sequence[ClientTool], heard: Listeners, ports: Ports) -> ReadyRun:
     """tools: what the client offers. Raises Faults, and RemitError where there is no such message to go back to."""
     spec = plan.make_spec(wanted, tools)
     entry, fresh = plan.place.entry, Fresh(plan.place.session_id, plan.ephemeral)

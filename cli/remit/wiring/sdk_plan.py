@@ -11,7 +11,7 @@ from remit.base.spec import RunSpec
 from remit.config.settings import Settings
 from remit.engine.client_hooks import Matcher
 from remit.store.run_list import RunEntry
-from remit.tools.contract import Tool
+from remit.tools.harness.client_tool import ClientTool
 from remit.wiring.rewind import Point
 
 
@@ -48,11 +48,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     environ: Mapping[str, str]
     cwd: str
-    make_spec: Callable[[Wanted, Sequence[Tool]], RunSpec]
+    make_spec: Callable[[Wanted, Sequence[ClientTool]], RunSpec]
     place: Place
     prompt: str | None = None
     servers: tuple[str, ...] = ()
-    left_out: Callable[[str], bool] = lambda _: False
+    left_out: Callable[[ClientTool], bool] = lambda _: False
     directories: tuple[str, ...] = ()
     asks: bool = False
     may_bypass: bool = False

@@ -9,7 +9,7 @@ from typing import Any
 from remit.base.events import Notice
 from remit.engine.client import Client, ControlFault
 from remit.engine.client_hooks import read_matchers
-from remit.tools.contract import Tool
+from remit.tools.harness.client_tool import ClientTool, name_apart
 from remit.wiring.client_tools import ClientServer
 from remit.wiring.sdk_plan import Plan, Wanted
 
@@ -43,10 +43,11 @@ class Wishes:
         await self._taken.wait()
         await self._open_servers()
 
-    def tools(self) -> tuple[Tool, ...]:
+    def tools(self) -> tuple[ClientTool, ...]:
         """What the client offers."""
-        tools = (tool for server in self.servers.values() for tool in server.tools)
-        return tuple(tool for tool in tools if not self._plan.left_out(tool.name))
+        tools = [tool for server in self.servers.values() for tool in server.tools]
+        name_apart(tools)
+        return tuple(tool for tool in tools if not self._plan.left_out(tool))
 
     def passed_over(self) -> Iterator[Notice]:
         """What has no effect here."""

@@ -20,6 +20,8 @@ from remit.tools.contract import Tool
 
 CLIENT_SECONDS = 600.0
 MAX_DESCRIPTION = 4000
+MAX_NAME = 64
+"""Characters of a name that every provider takes."""
 
 Answer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Call the tool of that name, with these arguments: the result object of `tools/call`. Raises Failure."""
@@ -37,12 +39,18 @@ class ClientTool(Tool):
     def __init__(self, server: str, told: Mapping[str, Any], answer: Answer) -> None:
         """told: the entry of `tools/list`."""
         self.told_name = str(told.get("name", ""))
-        # Beside the class, whose name stands for all of them.
-        vars(self)["name"] = plain_name(f"mcp__{server}__{self.told_name}").replace("*", "_")
+        """What its server calls it."""
+        self.told_as = f"mcp__{server}__{self.told_name}"
+        """Its name as the client writes it, in any letters."""
+        self.rename(_plain(self.told_as))
         self._description = str(told.get("description") or "")[:MAX_DESCRIPTION]
         schema = told.get("inputSchema")
         self._schema: dict[str, Any] = dict(schema) if isinstance(schema, dict) else {"type": "object"}
         self._answer = answer
+
+    def rename(self, name: str) -> None:
+        # Beside the class, whose name stands for all of them.
+        vars(self)["name"] = name
 
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self._description, self.schema())
@@ -78,3 +86,21 @@ class ClientTool(Tool):
         )
         data = {"content": content, "structured": result.get("structuredContent")}
         return done(data, text or "(no text)", images)
+
+
+def name_apart(tools: Sequence[ClientTool]) -> None:
+    """Give each a name of its own. One that may stay as the client writes it does; the same tools in the same order
+    have the same names."""
+    taken: set[str] = set()
+    for tool in sorted(tools, key=lambda each: _plain(each.told_as) != each.told_as):
+        name, number = _plain(tool.told_as), 1
+        while name in taken:
+            number += 1
+            ending = f"_{number}"
+            name = _plain(tool.told_as)[: MAX_NAME - len(ending)] + ending
+        taken.add(name)
+        tool.rename(name)
+
+
+def _plain(name: str) -> str:
+    return plain_name(name).replace("*", "_")[:MAX_NAME]
