@@ -58,7 +58,8 @@ def check_list(program: Path, unpacked: Path) -> None:
     """Every package is named with version and licence, every library of the system with its digest."""
     bill = json.loads(Path(f"{program}.cdx.json").read_text())
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
-    packages = {each["name"].lower(): each for each in bill["components"] if "purl" in each}
+    pypi = [each for each in bill["components"] if each.get("purl", "").startswith("pkg:pypi/")]
+    packages = {each["name"].lower(): each for each in pypi}
     assert all(each["version"] and each["licenses"] for each in packages.values()), packages
     locked = dict(line.split("==") for line in (ROOT / "cli" / "package" / "locked.txt").read_text().lower().split())
     made_with = {"pyinstaller", "pyinstaller-hooks-contrib", "altgraph", "macholib", "packaging", "rich", "pygments"}
@@ -74,6 +75,9 @@ def check_list(program: Path, unpacked: Path) -> None:
     assert not missing, missing
     assert all(hashlib.sha256(found[name].read_bytes()).hexdigest() == digest for name, digest in libraries.items())
     assert any(each["name"] == "CPython" for each in bill["components"])
+    versions = {each["name"].partition(".")[0]: each.get("version") for each in bill["components"]}
+    assert all(versions[name] for name in ("libssl", "libcrypto", "PyInstaller bootloader")), versions
+    assert all(versions.get(name, "?") for name in ("libsqlite3", "libz", "libexpat", "freetype", "libwebp")), versions
 
 
 def unpack(program: Path, place: Path) -> Path:
