@@ -60,6 +60,16 @@ def test_what_commands_write_among_the_artifacts_is_promised_and_listed(home: Ho
     assert (played.code, played.result["verdict"]) == (0, "done"), played.stderr
 
 
+def test_an_artifact_that_a_command_gives_another_name(home: Home) -> None:
+    task = home.task(prompt="go", tools={"shell": "auto"}, expect={"artifacts": ["a.md"]})
+    turns = shell('echo x > "$REMIT_OUT/part"', 'cd "$REMIT_OUT" && mv part a.md')
+    ran = home.stream("-t", task, "-m", home.script(*turns), "-o", "out", "--record", "run.jsonl")
+    assert (ran.code, [each["name"] for each in ran.result["artifacts"]]) == (0, ["a.md"]), ran.stderr
+    played = home.run("replay", "run.jsonl", "-o", "again")
+    assert played.code == 0, played.stderr
+    assert "artifact a.md, which the recording holds no content of" in played.stderr
+
+
 def test_no_link_stays_among_the_artifacts(home: Home) -> None:
     """Who uploads them would follow it, to what no command can read."""
     (home.path / "key").write_text("secret")

@@ -84,7 +84,7 @@ FIGURES: dict[str, list[str]] = {
     "file_read": [
         size(_texts.MAX_FILE_BYTES),
         f"first {file_read.MAX_ENTRIES} entries",
-        f"at most {file_read.MAX_LINES:,} of them and {size(file_read.MAX_SHOWN_BYTES)}",
+        f"at most {file_read.MAX_LINES:,} and {size(file_read.MAX_SHOWN_BYTES)}",
         f"cut at {file_read.MAX_LINE_CHARS:,} characters",
         f"default {file_read.MAX_LINES:,}",
     ],
@@ -114,7 +114,7 @@ FIGURES: dict[str, list[str]] = {
     "shell": [
         size(shell.PREVIEW_BYTES),
         f"up to {size(shell.MAX_COMMAND_BYTES)}",
-        f"{shell.DEFAULT_SECONDS} unless given",
+        f"default {shell.DEFAULT_SECONDS}",
         f"more than {size(process.MAX_RAW_BYTES)}",
         # What is kept of a stream and the notice of what is not.
         f"{size(shell.KEPT_BYTES + 256)} of each",

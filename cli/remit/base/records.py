@@ -243,6 +243,13 @@ class ArtifactWritten(msgspec.Struct, frozen=True, tag="artifact_written"):
     path: str
 
 
+class ArtifactRemoved(msgspec.Struct, frozen=True, tag="artifact_removed"):
+    """A command of the call took it away, as one that gives it another name does."""
+
+    name: str
+    call: str
+
+
 class PlanSet(msgspec.Struct, frozen=True, tag="plan_set"):
     steps: tuple[dict[str, str], ...]
     note: str
@@ -413,6 +420,7 @@ Record = (
     | Spent
     | Reached
     | ArtifactWritten
+    | ArtifactRemoved
     | PlanSet
     | PlanWritten
     | PlanMoved

@@ -22,7 +22,7 @@ from remit.config.model_choice import choose_models
 from remit.config.names import directory_fault
 from remit.config.settings import Settings
 from remit.config.system_words import SystemWords
-from remit.config.task import ARTIFACT_TOOL, ModeWord, Task, ToolEffects, examine_task
+from remit.config.task import ARTIFACT_TOOL, ARTIFACT_WRITERS, ModeWord, Task, ToolEffects, examine_task
 from remit.config.tool_choice import ToolChoice
 
 MAX_GOAL = 4000
@@ -111,7 +111,11 @@ class _Resolve:
         )
         spec = msgspec.structs.replace(tools.narrowed(spec), goal=self._goal(models.judge))
         spec = SystemWords(flags, self._settings, self._tools, self._found).spoken(spec)
-        if flags.tools is not None and spec.expect.artifacts and ARTIFACT_TOOL not in spec.ticks:
+        if (
+            flags.tools is not None
+            and spec.expect.artifacts
+            and not any(name in spec.ticks for name in ARTIFACT_WRITERS)
+        ):
             hint = f"add {ARTIFACT_TOOL} to it"
             self._found.fault(f"the task promises artifacts, and this offers no {ARTIFACT_TOOL}", "--tools", hint)
         if self._found.faults:

@@ -31,6 +31,8 @@ ToolEffects = Mapping[str, Collection[Effect]]
 """The tools that can be ticked, by iteration, and what each does to the world."""
 
 ARTIFACT_TOOL = "write_artifact"
+ARTIFACT_WRITERS = (ARTIFACT_TOOL, "shell")
+"""The tools by which a model can write artifacts: commands find their directory in `REMIT_OUT`."""
 """The one tool that writes artifacts."""
 
 StdinRule = Literal["optional", "required", "ignore"]
@@ -353,10 +355,11 @@ class _Check:
         given = self._given().get("tools", {})
         if not isinstance(given, dict):
             return
-        tick = given.get(ARTIFACT_TOOL)
-        decide = tick.get("decide") if isinstance(tick, dict) else tick
-        if promised and (ARTIFACT_TOOL not in given or decide == "deny"):
-            seen = f"`tools.{ARTIFACT_TOOL}` is deny" if decide else f"the task does not tick {ARTIFACT_TOOL}"
+        ticks = {name: given[name] for name in ARTIFACT_WRITERS if name in given}
+        decides = {name: tick.get("decide") if isinstance(tick, dict) else tick for name, tick in ticks.items()}
+        if promised and all(decide == "deny" for decide in decides.values()):
+            denied = " and ".join(f"`tools.{name}` is deny" for name in decides)
+            seen = denied or f"the task does not tick {ARTIFACT_TOOL}"
             message = f"`expect.artifacts`: nothing can write them: {seen}"
             self._fault(("expect", "artifacts"), message, f"add `{ARTIFACT_TOOL}: auto` to `tools`")
 

@@ -11,6 +11,7 @@ from remit.base.errors import RemitError
 from remit.base.events import Event, Result
 from remit.base.ports import Clock, Journal
 from remit.base.records import (
+    ArtifactRemoved,
     ArtifactWritten,
     CallExpanded,
     CallSettled,
@@ -116,9 +117,10 @@ class Recorder:
             self.state.ledger.before_artifact(size)
             self.record(Spent("artifacts_total_bytes", size), sync=False)
 
-    def artifact(self, written: ArtifactWritten, call_id: str) -> None:
-        self.record(written)
-        self.emit(tell_artifact(written, call_id))
+    def artifact(self, change: ArtifactWritten | ArtifactRemoved, call_id: str) -> None:
+        self.record(change)
+        if isinstance(change, ArtifactWritten):
+            self.emit(tell_artifact(change, call_id))
 
     def reached(self, reached: Reached, call_id: str) -> None:
         """A command asked for a host."""

@@ -21,6 +21,7 @@ from remit.base.records import (
     REPORT,
     AgentAnswered,
     Answered,
+    ArtifactRemoved,
     ArtifactWritten,
     CallChanged,
     CallChecked,
@@ -392,6 +393,10 @@ class State:
     @apply.register(ArtifactWritten)
     def _(self, record: ArtifactWritten) -> None:
         self.artifacts[record.name] = record
+
+    @apply.register(ArtifactRemoved)
+    def _(self, record: ArtifactRemoved) -> None:
+        self.artifacts.pop(record.name, None)
 
     @apply.register(PlanSet)
     def _(self, record: PlanSet) -> None:

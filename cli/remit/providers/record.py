@@ -17,6 +17,7 @@ from remit.base.errors import EnvironmentFault, PreflightFault, ProviderFault, U
 from remit.base.messages import Part, Request, StopPart
 from remit.base.records import (
     Answered,
+    ArtifactRemoved,
     ArtifactWritten,
     CallChecked,
     CallExpanded,
@@ -91,7 +92,7 @@ class Recording:
         match record:
             case RunStarted():
                 self._begin(msgspec.structs.replace(self._header, started=record.started, spec=record.spec))
-            case ArtifactWritten():
+            case ArtifactWritten() | ArtifactRemoved():
                 self._written(record)
             case PromptEnded():
                 self._end(record)
@@ -145,7 +146,7 @@ class Recording:
             self._append(self.clean(header))
             self._sync()
 
-    def _written(self, record: ArtifactWritten) -> None:
+    def _written(self, record: ArtifactWritten | ArtifactRemoved) -> None:
         agent, _, key = record.call.partition(".")
         theirs = key.startswith("t") and agent in self._tracks
         track, key = (self._tracks[agent], key) if theirs else (self._main, record.call)
@@ -217,7 +218,7 @@ class Track:
             case PromptEnded():
                 self.end()
 
-    def written(self, key: str, artifact: ArtifactWritten) -> bool:
+    def written(self, key: str, artifact: ArtifactWritten | ArtifactRemoved) -> bool:
         """Hear of an artifact of an open call. Whether that was made with a secret."""
         call = self._open.get(key)
         if call is None:

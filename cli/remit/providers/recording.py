@@ -22,7 +22,7 @@ import msgspec
 from remit.base.calls import Decision, Outcome, Retained
 from remit.base.errors import Fault, Faults, PreflightFault, ProviderBusy, ProviderFault
 from remit.base.messages import BlockPart, Delta, Part, Request, UsagePart
-from remit.base.records import ArtifactWritten
+from remit.base.records import ArtifactRemoved, ArtifactWritten
 from remit.base.redact import REDACTED
 from remit.base.resources import Resource
 from remit.base.spec import Environment, Price
@@ -121,7 +121,7 @@ class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     not run for another reason. outcome None: the run ended before the call did. content: what the model is
     shown. output: where that was kept whole. network_requests: charged since the call before it was settled.
     redacted: what it was called with held a secret, so that it cannot be made again as it was. wrote: the artifacts
-    that commands of it wrote by themselves, without their content."""
+    that commands of it wrote by themselves, without their content, and those they took away."""
 
     key: str
     id: str
@@ -135,7 +135,7 @@ class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     network_requests: int = 0
     redacted: bool = False
     output: Retained | None = None
-    wrote: tuple[ArtifactWritten, ...] = ()
+    wrote: tuple[ArtifactWritten | ArtifactRemoved, ...] = ()
 
 
 class RecordedEnd(msgspec.Struct, frozen=True, omit_defaults=True):

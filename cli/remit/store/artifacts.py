@@ -20,7 +20,7 @@ from remit.base.artifact_names import name_fault
 from remit.base.errors import ErrorCode, Failure
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.ports import ArtifactInfo
-from remit.base.records import ArtifactWritten, Record
+from remit.base.records import ArtifactRemoved, ArtifactWritten, Record
 from remit.base.text import shorten, visible
 from remit.store.durable import DIRECTORY, replace_file, telling
 from remit.store.left_files import clear_links
@@ -52,7 +52,7 @@ class ArtifactStore:
     """Artifacts of one run directory.
 
     max_bytes: of one artifact. spend: charges bytes before they are written, may raise BudgetSpent.
-    record: journals what was published (a journal's `append` fits).
+    record: journals what was published and removed (a journal's `append` fits).
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ArtifactStore:
         run_dir: str,
         max_bytes: int,
         spend: Callable[[int], None],
-        record: Callable[[ArtifactWritten], None],
+        record: Callable[[ArtifactWritten | ArtifactRemoved], None],
     ) -> None:
         self.run_dir = run_dir
         self.max_bytes = max_bytes
@@ -100,15 +100,21 @@ class ArtifactStore:
                 self._spend(len(content))
                 replace_file(call, name, content, temporary=_TEMPORARY)
             replace_file(artifacts, name, content, via=call, temporary=_TEMPORARY)
+            self._see(artifacts, name)
         self._publish(info)
         self._write_index()
         return info
 
-    def tell(self, written: ArtifactWritten) -> None:
-        """List an artifact whose content is not here. Raises BudgetSpent, EnvironmentFault."""
+    def tell(self, changes: Iterable[ArtifactWritten | ArtifactRemoved]) -> None:
+        """List artifacts whose content is not here, or no more. Raises BudgetSpent, EnvironmentFault."""
         with self._lock:
-            self._spend(written.bytes)
-            self._publish(_told(written))
+            for change in changes:
+                if isinstance(change, ArtifactRemoved):
+                    self._record(change)
+                    self._forget(change.name)
+                else:
+                    self._spend(change.bytes)
+                    self._publish(msgspec.structs.replace(_told(change), path=""))
             self._write_index()
 
     def _publish(self, info: ArtifactInfo) -> None:
@@ -129,15 +135,23 @@ class ArtifactStore:
         """
         with self._lock, self._artifacts() as artifacts:
             told = list(clear_links(artifacts))
-            before = len(self._by_call)
+            before = self.published()
             try:
-                for name in sorted(os.listdir(artifacts)):
+                names = sorted(os.listdir(artifacts))
+                self._let_go(call_key, names)
+                for name in names:
                     if why := self._take_in(call_key, name, artifacts):
                         told.append(f"{visible(name)} among the artifacts is not listed as one: {why}")
             finally:
-                if len(self._by_call) > before:
+                if self.published() != before:
                     self._write_index()
         return told
+
+    def _let_go(self, call_key: str, names: Collection[str]) -> None:
+        """What stood there when the commands began, and was taken away or renamed by them, is no artifact any more."""
+        for name in [name for name in self._published if name in self._seen and name not in names]:
+            self._record(ArtifactRemoved(name, call_key))
+            self._forget(name)
 
     def _take_in(self, call_key: str, name: str, artifacts: int) -> str:
         """Why it is no artifact, once; "" for what is one, and for what is as it was seen before."""
@@ -178,6 +192,8 @@ class ArtifactStore:
             for record in records:
                 if isinstance(record, ArtifactWritten):
                     self._remember(_told(record))
+                elif isinstance(record, ArtifactRemoved):
+                    self._forget(record.name)
             notices = self.clear()
             notices += [notice for info in self.published() if (notice := self._restore(info))]
             self._mark_seen()
@@ -189,7 +205,10 @@ class ArtifactStore:
         with self._artifacts() as artifacts:
             for name in self._published:
                 with suppress(FileNotFoundError):
-                    self._seen[name] = _state(os.stat(name, dir_fd=artifacts, follow_symlinks=False))
+                    self._see(artifacts, name)
+
+    def _see(self, artifacts: int, name: str) -> None:
+        self._seen[name] = _state(os.stat(name, dir_fd=artifacts, follow_symlinks=False))
 
     def altered(self) -> list[str]:
         """What of the published artifacts is no longer as the run wrote it, one sentence each."""
@@ -233,6 +252,11 @@ class ArtifactStore:
     def _remember(self, info: ArtifactInfo) -> None:
         self._published[info.name] = info
         self._by_call[info.call, info.name] = info
+
+    def _forget(self, name: str) -> None:
+        self._seen.pop(name, None)
+        if (info := self._published.pop(name, None)) is not None:
+            self._by_call.pop((info.call, name), None)
 
     def _stands(self, info: ArtifactInfo) -> bool:
         """Whether it lies there still, judged by its size: a cheap look before work is saved."""

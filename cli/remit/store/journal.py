@@ -6,7 +6,9 @@ dropping it loses nothing. Anything else that cannot be read is corruption and i
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -111,7 +113,7 @@ def read_journal(path: str) -> tuple[list[Record], bool]:
 def first_record(path: str) -> Record | None:
     """The record that a journal begins with; None where it has none that is whole."""
     try:
-        with open(path, "rb") as lines:
+        with open(path, "rb", opener=_opened) as lines:
             return _decode(path, 1, lines.readline())
     except (OSError, UsageFault):
         return None
@@ -133,12 +135,21 @@ def repair_journal(path: str) -> int:
     return cut
 
 
+def _opened(path: str, flags: int) -> int:
+    """A plain file: a pipe in its place would be waited for."""
+    fd = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
+
+
 def _scan(path: str) -> tuple[list[Record], int, bool]:
     """The records, the bytes they take, and whether more follows that is torn."""
     records: list[Record] = []
     whole = 0
     suspect = 0
-    with telling(path, "read the journal"), open(path, "rb") as lines:
+    with telling(path, "read the journal"), open(path, "rb", opener=_opened) as lines:
         for number, line in enumerate(lines, 1):
             if suspect:
                 raise _damaged(path, suspect, "it is not JSON, and more records follow it")

@@ -62,13 +62,11 @@ def directory_itself(path: str) -> str:
 
 
 def read_status(path: str) -> RunStatus | None:
-    """How the run of a directory stands; None when there is none of ours. Where `run.json` is damaged, what the
-    journal says, which is the truth about the run: it stands as if its process had died."""
+    """How the run of a directory stands; None when there is none of ours. Where `run.json` is damaged or gone, what
+    the journal says, which is the truth about the run: it stands as if its process had died."""
     try:
         with open(os.path.join(path, STATUS_FILE), "rb") as file:
             status = msgspec.json.decode(file.read(1 << 20), type=RunStatus)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return _told_by_journal(path)
     return status if is_run_id(status.run_id) else _told_by_journal(path)

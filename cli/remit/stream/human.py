@@ -292,7 +292,9 @@ class Human:
         yield self._style(style, _line(f"{event.verdict} (exit {event.exit_code})")) + f" {_figures(event)}"
         for artifact in event.artifacts:
             path = os.path.join(event.run_dir, str(artifact.get("path", "")))
-            if os.path.isdir(event.run_dir) and not os.path.isfile(path):
+            if not artifact.get("path"):
+                yield _line(f"artifact {artifact.get('name')}, which the recording holds no content of")
+            elif os.path.isdir(event.run_dir) and not os.path.isfile(path):
                 yield self._style("warn", _line(f"artifact {_near(path)} was written, and is gone"))
             else:
                 size = artifact.get("bytes", 0)

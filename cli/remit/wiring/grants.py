@@ -15,7 +15,16 @@ from remit.base.calls import Call, RuleRef
 from remit.base.errors import ErrorCode, Failure
 from remit.base.events import Notice
 from remit.base.ports import Change, Policy, Question, Questions, Reply, Step, Todo
-from remit.base.records import ArtifactWritten, OutputSubmitted, PlanSet, PlanWritten, Reached, Record, TodosSet
+from remit.base.records import (
+    ArtifactRemoved,
+    ArtifactWritten,
+    OutputSubmitted,
+    PlanSet,
+    PlanWritten,
+    Reached,
+    Record,
+    TodosSet,
+)
 from remit.base.resources import Effect, Resource
 from remit.base.spec import RunSpec
 from remit.config.settings import Settings
@@ -294,8 +303,8 @@ class Hands:
         process = ProcessGrant("/", list(probes.values()), {"PATH": path, **QUIET_VARIABLES}, confinement=self._sandbox)
         return MachineGrant(process, path, allowed, root=os.geteuid() == 0)
 
-    def _published(self, written: ArtifactWritten) -> None:
-        self._recorder.artifact(written, self._call_ids.get(written.call, ""))
+    def _published(self, change: ArtifactWritten | ArtifactRemoved) -> None:
+        self._recorder.artifact(change, self._call_ids.get(change.call, ""))
 
     def propose(self, key: str, text: str, tags: Sequence[str], reason: str) -> str:
         proposals = MemoryProposals(self._settings.state_dir)

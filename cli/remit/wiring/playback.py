@@ -134,8 +134,8 @@ class Playback(Course):
     def wrote(self, call: RecordedCall) -> None:
         """Tell of the artifacts that commands of a recorded call wrote."""
         assert self._artifacts is not None
-        for artifact in call.wrote:
-            self._artifacts.tell(artifact)
+        if call.wrote:
+            self._artifacts.tell(call.wrote)
 
     def spent(self) -> RemitError:
         """The limit that ended a recorded call."""

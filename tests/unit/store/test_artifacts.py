@@ -9,7 +9,7 @@ import pytest
 
 from remit.base.errors import BudgetSpent, EnvironmentFault, ErrorCode, Failure
 from remit.base.ports import ArtifactInfo
-from remit.base.records import ArtifactWritten, Record
+from remit.base.records import ArtifactRemoved, ArtifactWritten, Record
 from remit.store.artifacts import ArtifactStore, media_type
 
 
@@ -26,7 +26,7 @@ class Book:
             raise BudgetSpent("artifacts_total_bytes", "spent")
         self.charged.append(size)
 
-    def record(self, written: ArtifactWritten) -> None:
+    def record(self, written: ArtifactWritten | ArtifactRemoved) -> None:
         self.records.append(written)
 
     def store(self, run_dir: Path, max_bytes: int = 1000) -> ArtifactStore:
@@ -453,3 +453,30 @@ def test_a_change_by_another_hand_is_not_taken_for_that_of_a_command(tmp_path: P
     assert [each.split(" was ")[0] for each in notices] == ["link", "artifacts/a.md"]
     assert told(store, "t2.c1") == ""
     assert store.altered() == ["artifact a.md was changed after it was written"]
+
+
+def test_what_a_command_renames_is_listed_under_its_new_name(tmp_path: Path, book: Book) -> None:
+    store = book.store(tmp_path)
+    place = tmp_path / "artifacts"
+    store.take_in("t1.c1")
+    (place / "part").write_bytes(b"one")
+    store.take_in("t1.c1")
+    store.write("t1.c2", "kept.md", b"two")
+    (place / "part").rename(place / "report.md")
+    store.take_in("t2.c1")
+    assert [each.name for each in store.published()] == ["kept.md", "report.md"]
+    assert [each["name"] for each in index(tmp_path)] == ["kept.md", "report.md"]
+    assert book.records[-2] == ArtifactRemoved("part", "t2.c1")
+    assert store.altered() == []
+    again = book.store(tmp_path)
+    assert (again.rebuild(book.records), again.published()) == ([], store.published())
+
+
+def test_what_another_hand_took_away_is_not_let_go(tmp_path: Path, book: Book) -> None:
+    book.store(tmp_path).write("t1.c1", "a.md", b"one")
+    (tmp_path / "artifacts" / "a.md").unlink()
+    (tmp_path / "calls" / "t1.c1" / "a.md").unlink()
+    store = book.store(tmp_path)
+    store.rebuild(book.records)
+    store.take_in("t2.c1")
+    assert store.altered() == ["artifact a.md was written, and is gone"]

@@ -18,6 +18,7 @@ from remit.base.messages import CallBlock, Cost, ImageBlock, Message, TextBlock,
 from remit.base.records import (
     AgentAnswered,
     Answered,
+    ArtifactRemoved,
     ArtifactWritten,
     CallChanged,
     CallChecked,
@@ -90,6 +91,7 @@ ALL: list[Record] = [
     CallsPending(("t1.c1",), ("t1.c2",)),
     Spent("network_requests", 1),
     Reached("t1.c1", "shell", "a.example", 443, "no"),
+    ArtifactRemoved("r.md", "t2.c1"),
     ArtifactWritten("r.md", 3, "f" * 64, "text/markdown", "t1.c1", "artifacts/r.md"),
     PlanSet(({"step": "a", "status": "pending"},), "note"),
     JobStarted(

@@ -718,3 +718,26 @@ def test_on_a_full_disk_run_json_is_written_in_place_or_stays_whole(small_disk: 
         RunDir.create(str(small_disk / "other"), state, TWO)
     run.close()
     journal.close()
+
+
+def test_a_run_whose_status_is_gone_stands_by_its_journal(tmp_path: Path, state: str) -> None:
+    run = RunDir.create(str(tmp_path / "out"), state, ONE)
+    journal = FileJournal(run.journal_path)
+    journal.append(RunStarted(ONE, SESSION, "0", 1.0, "d", {"name": "weekly"}), sync=True)
+    journal.close()
+    run.close()
+    (tmp_path / "out" / "run.json").unlink()
+    entry = find_run(state, str(tmp_path / "out"))
+    assert entry.status is not None and (entry.run_id, entry.state, entry.status.name) == (ONE, "interrupted", "weekly")
+    RunDir.open(str(tmp_path / "out")).close()
+
+
+def test_a_pipe_in_the_place_of_the_journal_is_not_waited_for(tmp_path: Path, state: str) -> None:
+    run = RunDir.create(str(tmp_path / "out"), state, ONE)
+    run.close()
+    os.mkfifo(run.journal_path)
+    with pytest.raises(EnvironmentFault, match="not a regular file"):
+        read_journal(run.journal_path)
+    (tmp_path / "out" / "run.json").unlink()
+    with pytest.raises(UsageFault):
+        find_run(state, str(tmp_path / "out"))
