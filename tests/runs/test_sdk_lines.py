@@ -251,6 +251,7 @@ def test_questions_are_answered_along_with_the_permission(home: Home) -> None:
         asked = request["request"]
         assert asked["tool_name"] == "AskUserQuestion" and asked["requires_user_interaction"] is True
         assert asked["input"]["questions"][0]["options"][0] == {"label": "red", "description": "warm"}
+        assert [each["multiSelect"] for each in asked["input"]["questions"]] == [False] * 3
         answers = {"First?": "red", "Other?": ["red", "blue"], "Third?": ""}
         session.reply(request, behavior="allow", updatedInput={**asked["input"], "answers": answers})
         # One that was left open is put again by itself.

@@ -132,6 +132,8 @@ def shown_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> dict[str, 
         del shown["action"]
     if tool == "todo_write" and isinstance(shown.get("todos"), list):
         shown["todos"] = [_their_todo(todo) for todo in shown["todos"]]
+    if tool == "question" and isinstance(shown.get("questions"), list):
+        shown["questions"] = [_their_question(question) for question in shown["questions"]]
     return shown
 
 
@@ -200,6 +202,14 @@ def _their_todo(todo: Any) -> Any:
     status = "completed" if todo.get("status") == "cancelled" else todo.get("status", "pending")
     content = todo.get("content", "")
     return {"content": content, "status": status, "activeForm": content}
+
+
+def _their_question(question: Any) -> Any:
+    """Clients read `multiSelect` without looking whether it is there."""
+    if not isinstance(question, dict):
+        return question
+    told = {name: value for name, value in question.items() if name != "multiple"}
+    return {**told, "multiSelect": bool(question.get("multiSelect") or question.get("multiple"))}
 
 
 def _our_todo(todo: Any) -> Any:

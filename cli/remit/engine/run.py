@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
+from remit.base.answers_cut import CONTINUE
 from remit.base.calls import Outcome, err
 from remit.base.errors import INTERRUPTED, ErrorCode, ProviderFault, Refused, RemitError, Stopped, UsageFault
 from remit.base.events import Init, Notice, Result
@@ -412,12 +413,12 @@ class Run:
             if state.nags["continue"] >= MAX_CONTINUATIONS:
                 what = f"the answer was cut at the model's output limit {MAX_CONTINUATIONS + 1} times"
                 raise ProviderFault(what, hint="ask for a shorter answer", kind="max_tokens")
-            return UserSaid("Your answer was cut at the output limit. Continue where it ended.", True, "continue")
+            return UserSaid(CONTINUE["max_tokens"], True, "continue")
         if state.stop == "cut":
             if state.nags["cut"] >= MAX_CUTS:
                 what = f"the connection broke off in the middle of {MAX_CUTS + 1} answers in a row"
                 raise ProviderFault(what, hint="`remit resume` goes on from there", kind="cut")
-            return UserSaid("The connection broke while you answered. Continue where it ended.", True, "cut")
+            return UserSaid(CONTINUE["cut"], True, "cut")
         if not state.final_text.strip() and not state.output:
             if state.nags["empty"] >= MAX_EMPTY_ANSWERS:
                 raise ProviderFault("the model gave only empty answers", kind="empty_answer")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from remit.base.answers_cut import CONTINUE
 from remit.base.claude_names import their_name
 from remit.base.events import (
     ApiRetry,
@@ -189,7 +190,7 @@ class ClaudeStream:
         for number, block in enumerate(event.message["content"]):
             if not event.agent_id:
                 self._prompt.tools = block["type"] == "tool_use"
-                self._prompt.text = block["text"] if block["type"] == "text" else self._prompt.text
+                self._hear(block)
             content = [self._block(block, event)]
             message = {**event.message, "id": self._id(event.message["id"]), "content": content}
             message["context_management"] = None
@@ -202,6 +203,10 @@ class ClaudeStream:
                 "timestamp": event.timestamp,
                 **_agent(event),
             }
+
+    def _hear(self, block: Line) -> None:
+        if block["type"] == "text":
+            self._prompt.text = (self._prompt.text if self._prompt.grows else "") + block["text"]
 
     def _id(self, message_id: str) -> str:
         """Of a message, like no other of any session: clients count usage once for each id."""
@@ -229,6 +234,8 @@ class ClaudeStream:
             **_agent(event),
         }
         block = event.message["content"][0]
+        if ours:
+            self._prompt.grows = bool(event.isSynthetic) and block.get("text") in CONTINUE.values()
         if event.isSynthetic or block["type"] != "tool_result":
             # What an agent is asked for is no word of the harness.
             yield {**line, "isSynthetic": True} if event.isSynthetic else line

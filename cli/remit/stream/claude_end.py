@@ -23,16 +23,19 @@ CATEGORIES = {
     "cut": "server_error",
     "model_not_found": "model_not_found",
     "context_overflow": "invalid_request",
+    "bad_request": "invalid_request",
 }
 """By the kind of our failure, what `error` of the last assistant line says; `unknown` otherwise."""
 
 
 class Prompt(msgspec.Struct):
-    """What the lines of a prompt so far hold of its end. users: user lines. text: the last text block. tools: whether
-    the last thing told was a call. turns, usd: its limits."""
+    """What the lines of a prompt so far hold of its end. users: user lines. text: the last text block, or all those of
+    an answer that goes on after a cut, as it does where it grows. tools: whether the last thing told was a call. turns,
+    usd: its limits."""
 
     users: int = 0
     text: str = ""
+    grows: bool = False
     tools: bool = False
     turns: int | None = None
     usd: float | None = None

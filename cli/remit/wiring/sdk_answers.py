@@ -32,7 +32,8 @@ REFUSED = {
     "reload_plugins": "There are no plugins.",
     "reload_skills": "There are no skills to be reloaded.",
     "reload_output_styles": "There are no output styles but the default.",
-    "rewind_files": "File rewinding is not enabled. No checkpoints of files are kept here.",
+    "rewind_files": "File rewinding is not enabled. remit does not support it: no checkpoints of files are kept, "
+    "whatever enable_file_checkpointing says.",
     "seed_read_state": "What the model has seen of files cannot be set: let it read the file again.",
     "read_file": "Files are read by tools alone.",
     "get_settings": "Settings are not told; `remit doctor` shows where they come from.",
@@ -138,7 +139,7 @@ def to_background(jobs: Jobs | None) -> Control:
                 jobs.promote(facts.task_id)
         except Failure as failure:
             raise ControlFault(failure.message, failure.code.value) from None
-        return {"backgrounded": bool(moved) or wanted is None}
+        return {"backgrounded": bool(moved)}
 
     return background
 

@@ -126,7 +126,8 @@ class Root:
                 return _below(real, name)
         raise Failure(
             ErrorCode.PATH_REFUSED,
-            f"path {shorten(spelled)} lies outside of the workspace; write it relative to that, as 'docs/report.md'",
+            f"path {shorten(spelled)} lies outside of the workspace, and no rule lets it be used; "
+            "name one inside, relative to that, as 'docs/report.md'",
         )
 
     def named(self, spelled: str) -> str:
