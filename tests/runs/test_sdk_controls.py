@@ -174,3 +174,14 @@ def test_a_task_that_is_not_there_cannot_be_stopped(home: Home) -> None:
         assert session.end() == 0
     assert [each["subtype"] for each in (before, after)] == ["error", "error"]
     assert "no task 't'" in before["error"] and "no task 't'" in after["error"]
+
+
+def test_that_no_file_is_read_for_a_client_is_told_once(home: Home) -> None:
+    """Its method takes the error for a file that is not there."""
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.say("go")
+        session.until("result")
+        for _ in range(2):
+            assert answer(session, "read_file", path="a.txt")["subtype"] == "error"
+        assert session.end() == 0
+    assert sum("read_file" in line.get("content", "") for line in session.seen) == 1

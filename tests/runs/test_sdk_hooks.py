@@ -328,3 +328,30 @@ def test_steps_that_never_come_are_told(home: Home) -> None:
         assert session.end() == 0
     [said] = [line["content"] for line in session.seen if line.get("kind") == "hooks"]
     assert said == "callbacks for PermissionRequest are never called: there is no such step here"
+
+
+def test_the_end_of_a_session_is_told_to_a_client_that_has_closed_its_side(home: Home) -> None:
+    """It is how clients end a session; no answer is waited for."""
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.ask("initialize", hooks={"SessionEnd": [{"hookCallbackIds": ["at-end"]}]})
+        session.say("go")
+        session.until("result")
+        assert session.end() == 0
+    request = session.seen[-1]["request"]
+    assert (request["callback_id"], request["input"]["hook_event_name"]) == ("at-end", "SessionEnd")
+    assert request["input"]["reason"] == "other"
+
+
+def test_the_official_client_hears_of_the_end(home: Home) -> None:
+    heard = []
+
+    async def at_end(told: Any, tool_use_id: Any, context: Any) -> Any:
+        heard.append(told["hook_event_name"])
+        return {}
+
+    async def go() -> list[Any]:
+        made = options(home, home.script(DONE), hooks={"SessionEnd": [client.HookMatcher(hooks=[at_end])]})
+        return [message async for message in client.query(prompt="go", options=made)]
+
+    assert asyncio.run(go())[-1].result == "Done."
+    assert heard == ["SessionEnd"]

@@ -156,6 +156,10 @@ class Client:
         finally:
             self._asked.pop(request_id, None)
 
+    def call(self, subtype: str, fields: Reply) -> None:
+        """A question whose answer is not waited for."""
+        self.tell(ControlRequest(request_id=self.new_id(), request={"subtype": subtype, **fields}))
+
     async def may_use(self, call: Call, decision: Decision, agent_id: str = "") -> ClientWord:
         """base.ports.Client"""
         given = wire_input(call.arguments)

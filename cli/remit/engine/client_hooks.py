@@ -164,6 +164,10 @@ class ClientHooks:
         callback, seconds = wanted
         hook_id, name = self._client.new_id(), hook_name(event, call.tool if call is not None else "")
         fields = {"callback_id": callback, "input": told, "tool_use_id": call.id if call is not None else None}
+        if event == "SessionEnd" and self._client.gone:
+            # The end of its input is how a client ends a session; it still reads, and no answer counts.
+            self._client.call("hook_callback", fields)
+            return SILENT
         begun = HookStarted(hook_id=hook_id, hook_name=name, hook_event=event, where=CALLBACK)
         ended = HookResponse(hook_id=hook_id, hook_name=name, hook_event=event, where=CALLBACK, outcome="success")
         self._tell(event, begun)

@@ -20,6 +20,7 @@ from remit.wiring.implement import controls as implement_controls
 from remit.wiring.models import open_models
 from remit.wiring.permissions import Permissions, checked_mode
 from remit.wiring.sdk_answers import (
+    REFUSED,
     context_usage,
     effort_of_tokens,
     initialized,
@@ -43,6 +44,7 @@ class Controls:
         self._ready: ReadyRun | None = None
         self._permissions: Permissions | None = None
         self._hooks: ClientHooks | None = None
+        self._told_reading = False
 
     def enter(self, ready: ReadyRun) -> None:
         """There is a run: from here on it is what requests are about."""
@@ -92,6 +94,7 @@ class Controls:
             "get_binary_version": self._version,
             "implement": self._no_plan,
             **refusals(),
+            "read_file": self._read_file,
         }
 
     async def _initialize(self, fields: Mapping[str, Any]) -> Reply:
@@ -151,6 +154,14 @@ class Controls:
         if self._ready is None:
             raise ControlFault("there is no conversation yet")
         return context_usage(*self._ready.run.tokens(), self._ready.asker)
+
+    async def _read_file(self, fields: Mapping[str, Any]) -> Reply:
+        why = REFUSED["read_file"]
+        if not self._told_reading:
+            # The official clients take an error for a file that is not there, so that nobody would hear of it.
+            self._told_reading = True
+            self._client.tell(Notice(kind="input", text=f"read_file of the client is refused: {why}"))
+        raise ControlFault(why)
 
     async def _list_models(self, fields: Mapping[str, Any]) -> Reply:
         return {"models": models()}
