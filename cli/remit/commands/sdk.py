@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remit.base.spec import RunSpec
     from remit.config.settings import Settings
     from remit.tools.harness.client_tool import ClientTool
+    from remit.wiring.sdk_agents import SdkAgent
     from remit.wiring.sdk_plan import Place, Plan, Wanted
 
 STDIN, STDOUT = 0, 1
@@ -109,6 +110,7 @@ def _run(flags: SdkFlags, environ: dict[str, str]) -> int:
 
 def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: str) -> Plan:
     from remit.wiring.offer import with_instructions
+    from remit.wiring.sdk_agents import with_agents
     from remit.wiring.sdk_plan import Plan
 
     rules = read_rules(flags, cwd)
@@ -131,9 +133,17 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
     sources = read_sources(flags.setting_sources)
     prompt = None if flags.input_format == "stream-json" else _prompt(flags)
 
+    agents, faults = _agents(flags)
+
+    def named(model: str) -> str | None:
+        return _model(model, cwd)
+
+    def tell(text: str) -> None:
+        write_stderr(f"remit-sdk: {text}\n")
+
     def make_spec(wanted: Wanted, tools: Sequence[ClientTool]) -> RunSpec:
         spec = _spec(flags, settings, environ, cwd, wanted, tools, mode, schema, rules, systems)
-        return with_instructions(spec, settings, sources)
+        return with_instructions(with_agents(spec, wanted.agents, settings.config_dir, named, tell), settings, sources)
 
     return Plan(
         settings=settings,
@@ -151,7 +161,8 @@ def _plan(flags: SdkFlags, settings: Settings, environ: Mapping[str, str], cwd: 
         replay=flags.replay,
         ephemeral=flags.no_persistence,
         mode=mode,
-        notices=settings_passed_over(sources, cwd, environ),
+        agents=agents,
+        notices=(*settings_passed_over(sources, cwd, environ), *faults),
     )
 
 
@@ -162,6 +173,18 @@ def _mode(flags: SdkFlags, rules: Rules, environ: Mapping[str, str]) -> str:
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
         )
     return mode
+
+
+def _agents(flags: SdkFlags) -> tuple[dict[str, SdkAgent], list[str]]:
+    from remit.wiring.sdk_agents import read_agents
+
+    if flags.agents is None:
+        return {}, []
+    try:
+        given = json.loads(flags.agents)
+    except (ValueError, RecursionError) as problem:
+        return {}, [f"--agents is not valid JSON: {problem}; there are none"]
+    return read_agents(given, "--agents")
 
 
 def _schema(text: str | None) -> dict[str, Any] | None:

@@ -100,7 +100,7 @@ FLAGS: tuple[Flag, ...] = (
         ignored="told",
     ),
     Flag("agent", ("--agent",), "text", "agent", "The session is led by no agent.", ignored="told"),
-    Flag("agents", ("--agents",), "text", "json", "Agents are the profiles of remit.toml.", ignored="told"),
+    Flag("agents", ("--agents",), "text", "json", "Agents by name: description, prompt, tools, model."),
     Flag("managed_settings", ("--managed-settings",), "text", "json", "There are none.", ignored="told"),
 )
 
@@ -153,6 +153,7 @@ class SdkFlags(msgspec.Struct, kw_only=True):
     resume_drops: str | None = None
     hook_events: bool = False
     setting_sources: str | None = None
+    agents: str | None = None
 
 
 def parse_flags(argv: Sequence[str]) -> SdkFlags:

@@ -81,6 +81,8 @@ class ClaudeStream:
             {"name": name, "status": "failed", "source": "config", "error": why}
             for name, why in looks.unsupported.items()
         ]
+        self.agents: list[str] = []
+        """That the client defines."""
         self._cwd = ""
         self._session_id = ""
         self._run_id = ""
@@ -171,7 +173,7 @@ class ClaudeStream:
             "claude_code_version": VERSION,
             "remit_version": event.remit_version,
             "output_style": event.output_style,
-            "agents": event.agents,
+            "agents": [*event.agents, *self.agents],
             "skills": event.skills,
             "plugins": [],
             "capabilities": [],

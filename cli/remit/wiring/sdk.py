@@ -128,6 +128,7 @@ class SdkSession:
         stream.servers += [
             {"name": server.name, "status": server.status, "source": "sdk"} for server in self._wishes.servers.values()
         ]
+        stream.agents += self._wishes.wanted.agents
         heard = Listeners([stream], (), partial=plan.partial)
         return open_run(plan, self._wishes.wanted, tools, heard, ports)
 

@@ -12,6 +12,7 @@ from remit.engine.jobs import Jobs
 from remit.engine.turn import Asker
 from remit.stream.claude import VERSION
 from remit.wiring.client_tools import ClientServer
+from remit.wiring.sdk_agents import SdkAgent
 
 MODELS = {
     "sonnet": "anthropic/claude-sonnet-4-5",
@@ -54,11 +55,11 @@ def _refusing(why: str) -> Control:
     return refuse
 
 
-def initialized(mode: str, key_source: str) -> Reply:
-    """The answer to `initialize`."""
+def initialized(mode: str, key_source: str, agents: Mapping[str, SdkAgent]) -> Reply:
+    """The answer to `initialize`. agents: those that the client defines."""
     return {
         "commands": [],
-        "agents": [],
+        "agents": [{"name": name, "description": agent.description} for name, agent in agents.items()],
         "models": models(),
         "account": {"apiKeySource": key_source},
         "output_style": "default",

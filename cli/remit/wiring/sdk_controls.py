@@ -104,7 +104,9 @@ class Controls:
         else:
             await self._wishes.take(fields)
         key = "ANTHROPIC_API_KEY"
-        return initialized(self._stream.mode, key if self._plan.environ.get(key) else "none")
+        return initialized(
+            self._stream.mode, key if self._plan.environ.get(key) else "none", self._wishes.wanted.agents
+        )
 
     async def _set_mode(self, fields: Mapping[str, Any]) -> Reply:
         if self._permissions is not None:

@@ -13,6 +13,7 @@ from remit.engine.client_hooks import Matcher
 from remit.store.run_list import RunEntry
 from remit.tools.harness.client_tool import ClientTool
 from remit.wiring.rewind import Point
+from remit.wiring.sdk_agents import SdkAgent
 
 
 class Wanted(msgspec.Struct):
@@ -25,6 +26,7 @@ class Wanted(msgspec.Struct):
     mode: str | None = None
     effort: Any = msgspec.UNSET
     matchers: dict[str, list[Matcher]] = {}
+    agents: dict[str, SdkAgent] = {}
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The command line, made into what a session needs. make_spec: from what the client wants and the tools that it
     offers. prompt: None where messages come as lines. servers: names of MCP servers that live in the client.
     left_out: whether a tool of theirs is not offered. directories: beside the working directory, that are read.
-    notices: what has no effect here, told once."""
+    agents: those of the flags. notices: what has no effect here, told once."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -60,4 +62,5 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     replay: bool = False
     ephemeral: bool = False
     mode: str = "default"
+    agents: Mapping[str, SdkAgent] = {}
     notices: tuple[str, ...] = ()

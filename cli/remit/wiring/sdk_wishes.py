@@ -11,9 +11,10 @@ from remit.engine.client import Client, ControlFault
 from remit.engine.client_hooks import read_matchers
 from remit.tools.harness.client_tool import ClientTool, name_apart
 from remit.wiring.client_tools import ClientServer
+from remit.wiring.sdk_agents import read_agents
 from remit.wiring.sdk_plan import Plan, Wanted
 
-PASSED_OVER = ("agents", "skills", "toolAliases", "planModeInstructions")
+PASSED_OVER = ("skills", "toolAliases", "planModeInstructions")
 """Wishes of a client that change nothing here, which is told."""
 
 
@@ -23,7 +24,7 @@ class Wishes:
     def __init__(self, plan: Plan, client: Client) -> None:
         self._plan = plan
         self._client = client
-        self.wanted = Wanted()
+        self.wanted = Wanted(agents=dict(plan.agents))
         self.servers = {name: ClientServer(name, client) for name in plan.servers}
         self._left_out: list[str] = []
         self._taken = asyncio.Event()
@@ -63,6 +64,9 @@ class Wishes:
         wanted.matchers = read_matchers(fields.get("hooks"))
         wanted.system = _text(fields.get("systemPrompt")) or wanted.system
         wanted.append = _text(fields.get("appendSystemPrompt")) or wanted.append
+        agents, faults = read_agents(fields.get("agents"), "agents of initialize")
+        wanted.agents |= agents
+        self._left_out += faults
         if fields.get("jsonSchema") is not None:
             from remit.base.json_schema import schema_fault, without_draft
 

@@ -37,8 +37,10 @@ ENVIRONMENT = {
 }
 
 UNSUPPORTED = {
-    "agents, skills, plugins, slash commands, output styles": "Those of a client are passed over, which the stream "
-    "tells. Agents are sent with the profiles of `remit.toml`.",
+    "Fields of agents": "Of an agent that a client defines, description, prompt, tools, disallowedTools, model and "
+    "effort are taken; skills, memory, mcpServers, initialPrompt, maxTurns, background and permissionMode are passed "
+    "over, which the stream tells. Tools of MCP servers are not for agents.",
+    "skills, plugins, slash commands, output styles": "Those of a client are passed over, which the stream tells.",
     "MCP servers outside of the client": "Servers that are started or reached by an address are shown as failed. Those "
     "of the client are connected to once: they are neither reconnected nor switched off.",
     "Transcripts": "Sessions lie in run directories of remit: functions of the clients that list or read transcripts "
