@@ -141,12 +141,12 @@ def test_every_method_of_the_official_client_is_answered(home: Home) -> None:
 
 def test_wishes_that_change_nothing_are_told(home: Home) -> None:
     with sdk(home, "--model", home.script(DONE)) as session:
-        answer(session, "initialize", agents={"helper": {"description": "d", "prompt": "p"}}, toolAliases={})
+        answer(session, "initialize", skills=["one"], toolAliases={})
         session.say("go")
         session.until("result")
         assert session.end() == 0
     [told] = [line["content"] for line in session.seen if line.get("subtype") == "informational"]
-    assert told == "agents of initialize: that has no effect here"
+    assert told == "skills of initialize: that has no effect here"
 
 
 @pytest.mark.parametrize("usage", [{}, {"usage": {"input": 7, "output": 3}}, {"usage": {"input": 90_000, "output": 9}}])

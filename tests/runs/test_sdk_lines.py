@@ -634,7 +634,16 @@ def test_help_and_manual_tell_of_every_flag(home: Home) -> None:
 
 def test_wishes_that_are_not_met_are_told(home: Home) -> None:
     args = ("--betas", "x", "--plugin-dir", "p", "--task-budget", "5", "--agent=a", "--strict-mcp-config")
+    args += ("--debug-to-stderr", "--bare", "-n", "mine", "--disable-slash-commands", "--ide")
     ran = run(home, "go", "--model", home.script(DONE), *args)
     assert ran.code == 0
-    names = ("--task-budget", "--betas", "--plugin-dir", "--agent")
+    names = ("--task-budget", "--betas", "--plugin-dir", "--agent", "--debug-to-stderr", "--bare", "--name", "--ide")
     assert ran.stderr.splitlines() == [f"remit-sdk: {name} has no effect" for name in names]
+
+
+@pytest.mark.parametrize("args", [("--worktree",), ("-w", "x"), ("--worktree=x",)])
+def test_a_flag_whose_protection_would_be_missing_is_refused(home: Home, args: tuple[str, ...]) -> None:
+    ran = run(home, "go", "--model", home.script(DONE), *args)
+    name = args[0].partition("=")[0]
+    assert (ran.code, ran.stdout) == (1, b"")
+    assert ran.stderr.startswith(f"error: option '{name}' is not supported: no worktree is made")

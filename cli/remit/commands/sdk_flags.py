@@ -13,7 +13,8 @@ Kind = Literal["flag", "text", "list", "repeated", "number", "money"]
 class Flag(msgspec.Struct, frozen=True):
     """One flag. names: its spellings. kind: `list` takes several words, each with commas; `repeated` comes several
     times. choices: all it takes, () for anything. metavar: "" where it takes none. ignored: it is taken and changes
-    nothing, `moot` because there is nothing to change, `told` where a wish is not met, which is told."""
+    nothing, `moot` because there is nothing to change, `told` where a wish is not met, which is told, `refused` where
+    it would leave less safe what the wish is to protect."""
 
     field: str
     names: tuple[str, ...]
@@ -21,7 +22,7 @@ class Flag(msgspec.Struct, frozen=True):
     metavar: str = ""
     help: str = ""
     choices: tuple[str, ...] = ()
-    ignored: Literal["", "moot", "told"] = ""
+    ignored: Literal["", "moot", "told", "refused"] = ""
 
 
 FORMATS = ("text", "json", "stream-json")
@@ -101,6 +102,19 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag("agent", ("--agent",), "text", "agent", "The session is led by no agent.", ignored="told"),
     Flag("agents", ("--agents",), "text", "json", "Agents by name: description, prompt, tools, model."),
+    Flag("debug_to_stderr", ("--debug-to-stderr",), "flag", "", "The journal tells all there is.", ignored="told"),
+    Flag("bare", ("--bare",), "flag", "", "`--setting-sources=` leaves AGENTS.md out.", ignored="told"),
+    Flag("name", ("-n", "--name"), "text", "name", "Sessions have no names but their ids.", ignored="told"),
+    Flag("no_commands", ("--disable-slash-commands",), "flag", "", "There are no slash commands.", ignored="moot"),
+    Flag("ide", ("--ide",), "flag", "", "No editor is connected to.", ignored="told"),
+    Flag(
+        "worktree",
+        ("-w", "--worktree"),
+        "flag",
+        "",
+        "Refused: no worktree is made, and the directory itself would be changed; begin the session in a worktree.",
+        ignored="refused",
+    ),
     Flag("managed_settings", ("--managed-settings",), "text", "json", "There are none.", ignored="told"),
 )
 
@@ -172,10 +186,16 @@ def parse_flags(argv: Sequence[str]) -> SdkFlags:
         flag = _BY_NAME.get(name)
         if flag is None:
             raise BadFlagError(f"error: unknown option '{name}'")
+        if flag.ignored == "refused":
+            raise BadFlagError(f"error: option '{name}' is not supported: {flag.help.removeprefix('Refused: ')}")
         _take(flag, name, value if equals else None, words, found)
     _hold_formats(found)
     known = {name: value for name, value in found.items() if name in SdkFlags.__struct_fields__}
-    known["unmet"] = [flag.names[0] for flag in FLAGS if flag.ignored == "told" and flag.field in found]
+    known["unmet"] = [
+        flag.names[-1] if len(flag.names[0]) == 2 else flag.names[0]
+        for flag in FLAGS
+        if flag.ignored == "told" and flag.field in found
+    ]
     return SdkFlags(**known)
 
 
