@@ -9,7 +9,7 @@ import pytest
 from fakes.cli import Home
 from fakes.driving import Driven
 from fakes.model_server import ModelServer, calls, text
-from fakes.sdk import run, sdk
+from fakes.sdk import STREAM, run, sdk
 
 
 def test_agents_are_told_under_their_calls_and_their_results_begin_turns(home: Home) -> None:
@@ -154,3 +154,20 @@ def test_agents_that_make_no_sense_are_told(home: Home, agents: object) -> None:
     assert ran.events[-1]["result"] == "fine"
     told = [line["content"] for line in ran.events if line.get("subtype") == "informational"]
     assert len(told) == 1 and told[0].startswith("--agents: ")
+
+
+@pytest.mark.parametrize("name", ["Task", "Agent", "task"])
+def test_rules_for_agents_hold_under_every_name(home: Home, name: str) -> None:
+    order = {"tool": "task", "arguments": {"description": "look", "prompt": "LOOK"}}
+    turns = ({"calls": [order]}, {"text": "done"})
+    script = home.script(*turns, agents=[{"when": "LOOK", "turns": [{"text": "seen"}]}])
+
+    def ran(*args: str) -> tuple[bool, bool]:
+        """Whether the tool is listed, and whether an agent was sent."""
+        lines = run(home, "go", *STREAM, "--model", script, *args).events
+        return "Task" in lines[0]["tools"], any(line.get("agent_id") for line in lines)
+
+    deny = json.dumps({"permissions": {"allow": ["Task"], "deny": [name]}})
+    assert ran("--allowedTools", name) == (True, True)
+    assert ran("--disallowedTools", name, "--allowedTools", "Agent") == (False, False)
+    assert ran("--settings", deny)[1] is False
