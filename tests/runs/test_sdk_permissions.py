@@ -176,7 +176,8 @@ def test_tools_of_servers_are_named_as_models_take_names(home: Home, args: tuple
     assert asked == (["add.one"] if ran else [])
     init = next(line for line in session.seen if line.get("subtype") == "init")
     names = [name for name in init["tools"] if name.startswith("mcp__")]
-    assert {"mcp__my_demo_v1__t_ke", "mcp__my_demo_v1__add_one_2"} <= set(names)
+    # A refusal that may mean several means all of them.
+    assert set(names) >= {"mcp__my_demo_v1__t_ke"} | ({"mcp__my_demo_v1__add_one_2"} if len(args) < 3 else set())
     assert all(re.fullmatch(r"[\w-]+", name, re.ASCII) for name in names)
 
 

@@ -68,6 +68,12 @@ def test_the_client_is_asked_under_its_own_names(home: Home, name: str, told: st
     assert heard(home, name, allowed_tools=["mcp__my srv"])[1] == [told]
 
 
+@pytest.mark.parametrize("name", NAMES[1:3])
+def test_a_refusal_that_may_mean_several_means_all(home: Home, name: str) -> None:
+    offered, ran, _ = heard(home, name, allowed_tools=["mcp__my srv"], disallowed_tools=["mcp__my_srv__a.b"])
+    assert (set(NAMES[1:3]) & set(offered), ran) == (set(), [])
+
+
 @pytest.mark.parametrize(
     ("rule", "name", "runs"),
     [

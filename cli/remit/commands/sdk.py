@@ -256,7 +256,7 @@ def _spec(
         model=_model(wanted.model or flags.model or environ.get("ANTHROPIC_MODEL"), cwd),
         fallback_models=tuple(filter(None, (_model(flags.fallback_model, cwd),))),
         allow=there(rules.allow, tools),
-        deny=there(rules.deny, tools),
+        deny=there(rules.deny, tools, refused=True),
         limits=limits,
         workspace=cwd,
         driven=True,
@@ -267,7 +267,7 @@ def _spec(
     return msgspec.structs.replace(
         spec,
         name="sdk",
-        ask=there(rules.ask, tools),
+        ask=there(rules.ask, tools, refused=True),
         hooks=(*spec.hooks, *rules.hooks),
         beside=rules.beside,
         system_base=wanted.system or systems[0],

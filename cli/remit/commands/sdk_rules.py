@@ -12,6 +12,7 @@ import msgspec
 
 from remit.base.claude_names import FOREIGN_NAMES, NAMED, ours_for
 from remit.base.spec import SHELL_LINE, Hook, HookEvent
+from remit.base.text import plain_name
 from remit.commands.output import write_stderr
 from remit.commands.sdk_flags import MODES, SdkFlags
 
@@ -51,9 +52,12 @@ class Rules(msgspec.Struct, frozen=True):
     hooks: tuple[Hook, ...] = ()
     beside: tuple[str, ...] = ()
 
-    def leaves_out(self, tool: ClientTool) -> bool:
-        """Whether a tool of an MCP server is not there at all."""
-        return bool(there([name for name in self.gone if name.startswith(_SERVER_TOOL)], [tool]))
+    def leaves_out(self, tool: ClientTool, tools: Sequence[ClientTool]) -> bool:
+        """Whether a tool of an MCP server is not there at all. tools: all that are offered."""
+        from remit.policy.flags import server_tool_fits
+
+        gone = there([name for name in self.gone if name.startswith(_SERVER_TOOL)], tools, refused=True)
+        return any(server_tool_fits(name, tool.name) for name in gone)
 
 
 def read_rules(flags: SdkFlags, cwd: str) -> Rules:
@@ -72,17 +76,16 @@ def read_rules(flags: SdkFlags, cwd: str) -> Rules:
     )
 
 
-def there(names: Iterable[str], tools: Sequence[ClientTool]) -> tuple[str, ...]:
+def there(names: Iterable[str], tools: Sequence[ClientTool], *, refused: bool = False) -> tuple[str, ...]:
     """The names without those of tools of MCP servers that nobody offers, and with what such tools are called here in
-    the place of what the client calls them. tools: what is offered."""
-    return tuple(
-        dict.fromkeys(
-            found for name in names for found in (_offered_as(name, tools) if name.startswith(_SERVER_TOOL) else [name])
-        )
-    )
+    the place of what the client calls them. tools: what is offered. refused: a name that may mean several means all."""
+    found: list[str] = []
+    for name in names:
+        found += _offered_as(name, tools, refused) if name.startswith(_SERVER_TOOL) else [name]
+    return tuple(dict.fromkeys(found))
 
 
-def _offered_as(name: str, tools: Sequence[ClientTool]) -> list[str]:
+def _offered_as(name: str, tools: Sequence[ClientTool], refused: bool) -> list[str]:
     """Names here for one of the client's, which may be a pattern or in letters that names here do not have."""
     from remit.policy.flags import server_tool_fits, spells_server_tool
 
@@ -90,6 +93,8 @@ def _offered_as(name: str, tools: Sequence[ClientTool]) -> list[str]:
     told = [tool.name for tool in tools if spells_server_tool(name, tool.told_as) and tool not in by_name]
     if by_name or told:
         return [*([name] if by_name else []), *told]
+    if refused:
+        return [tool.name for tool in tools if server_tool_fits(name, plain_name(tool.told_as))]
     return [name] if any(server_tool_fits(name, tool.name) for tool in tools) else []
 
 

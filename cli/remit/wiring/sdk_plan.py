@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     prompt: str | None = None
     servers: tuple[str, ...] = ()
-    left_out: Callable[[ClientTool], bool] = lambda _: False
+    left_out: Callable[[ClientTool, Sequence[ClientTool]], bool] = lambda *_: False
     directories: tuple[str, ...] = ()
     asks: bool = False
     may_bypass: bool = False

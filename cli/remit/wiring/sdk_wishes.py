@@ -48,7 +48,7 @@ class Wishes:
         """What the client offers."""
         tools = [tool for server in self.servers.values() for tool in server.tools]
         name_apart(tools)
-        return tuple(tool for tool in tools if not self._plan.left_out(tool))
+        return tuple(tool for tool in tools if not self._plan.left_out(tool, tools))
 
     def passed_over(self) -> Iterator[Notice]:
         """What has no effect here."""
