@@ -44,6 +44,11 @@ MEDIA_TYPES = {
     ".gz": "application/gzip",
 }
 
+MAX_TAKEN_IN = 500
+"""Artifacts that a run may have for commands to add another: more is a directory that went to the wrong place."""
+
+MAX_TOLD = 20
+
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TEMPORARY = ".partial"
 
@@ -145,7 +150,8 @@ class ArtifactStore:
             finally:
                 if self.published() != before:
                     self._write_index()
-        return told
+        more = [f"and {len(told) - MAX_TOLD} more among the artifacts"] if len(told) > MAX_TOLD else []
+        return told[:MAX_TOLD] + more
 
     def _let_go(self, call_key: str, names: Collection[str]) -> None:
         """What stood there when the commands began, and was taken away or renamed by them, is no artifact any more."""
@@ -166,6 +172,8 @@ class ArtifactStore:
             return "it is a directory, and only files are"
         if problem := name_fault(name):
             return problem
+        if name not in self._published and len(self._published) >= MAX_TAKEN_IN:
+            return f"there are {MAX_TAKEN_IN} already"
         try:
             self._check(name, found.st_size)
             self._check_twins(name)

@@ -480,3 +480,14 @@ def test_what_another_hand_took_away_is_not_let_go(tmp_path: Path, book: Book) -
     store.rebuild(book.records)
     store.take_in("t2.c1")
     assert store.altered() == ["artifact a.md was written, and is gone"]
+
+
+def test_not_every_file_of_a_heap_is_an_artifact(tmp_path: Path, book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.store.artifacts.MAX_TAKEN_IN", 5)
+    store = book.store(tmp_path)
+    store.write("t1.c1", "first.md", b"x")
+    for number in range(40):
+        (tmp_path / "artifacts" / f"{number:02}.md").write_bytes(b"x")
+    told = store.take_in("t2.c1")
+    assert (len(store.published()), len(told), told[-1]) == (5, 21, "and 16 more among the artifacts")
+    assert told[0] == "04.md among the artifacts is not listed as one: there are 5 already"
