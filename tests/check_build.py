@@ -54,6 +54,18 @@ def check_digest(program: Path) -> None:
     assert subject["hashes"] == [{"alg": "SHA-256", "content": digest}]
 
 
+def check_licences(program: Path, unpacked: Path) -> None:
+    """The texts of all licences are in it and beside it, one for every package."""
+    text = Path(f"{program}.licences.txt").read_text()
+    assert (unpacked / "_internal" / "LICENCES.txt").read_text() == text
+    bill = json.loads(Path(f"{program}.cdx.json").read_text())
+    named = {f"{each['name']} {each['version']}" for each in bill["components"] if each.get("licenses")}
+    grammars = {name for name in named if name.startswith("tree-sitter-language-pack ")}
+    missing = {name for name in named - grammars if name not in text}
+    assert not missing, missing
+    assert text.count("Permission is hereby granted") > 5 and "GNU" in text
+
+
 def check_list(program: Path, unpacked: Path) -> None:
     """Every package is named with version and licence, every library of the system with its digest."""
     bill = json.loads(Path(f"{program}.cdx.json").read_text())
@@ -105,7 +117,7 @@ def build(place: Path) -> Path:
     out = place / "out"
     environ = {**os.environ, **HABITS, "TMPDIR": str(temp), "HOME": str(temp)}
     subprocess.run([sys.executable, tree / "cli" / "package" / "build.py", "--out", out], env=environ, check=True)
-    [program] = [each for each in out.iterdir() if each.suffix not in (".sha256", ".json")]
+    [program] = [each for each in out.iterdir() if each.suffix not in (".sha256", ".json", ".txt")]
     return program
 
 

@@ -54,13 +54,13 @@ PICTURES = {
 
 def main(origins: str, folder: str, digest: str) -> None:
     told = json.loads(Path(origins).read_text())
-    owners = _owners()
+    known = owners()
     sources = [*told["files"].values(), *told["modules"].values()]
-    inside = {str(found.metadata["Name"]): found for path in sources if (found := owners.get(os.path.realpath(path)))}
+    inside = {str(found.metadata["Name"]): found for path in sources if (found := known.get(os.path.realpath(path)))}
     remit = inside.pop("remit")
     components = [_package(each) for each in inside.values()]
     components += _grammars(remit)
-    components += _libraries(told["files"], owners, Path(folder))
+    components += _libraries(told["files"], known, Path(folder))
     components += _pictures(Path(folder))
     components.append(_bootloader())
     components.append(_component("application", "CPython", platform.python_version(), "PSF-2.0"))
@@ -80,7 +80,7 @@ def main(origins: str, folder: str, digest: str) -> None:
     print(json.dumps(bill, indent=1))
 
 
-def _owners() -> dict[str, Distribution]:
+def owners() -> dict[str, Distribution]:
     """The installed package of each file."""
     return {
         os.path.realpath(str(file.locate())): each
@@ -93,10 +93,10 @@ def _owners() -> dict[str, Distribution]:
 def _package(each: Distribution) -> Component:
     name = str(each.metadata["Name"])
     purl = f"pkg:pypi/{re.sub('[-_.]+', '-', name).lower()}@{each.version}"
-    return {**_component("library", name, each.version, _licence(each)), "purl": purl}
+    return {**_component("library", name, each.version, licence_of(each)), "purl": purl}
 
 
-def _licence(each: Distribution) -> str:
+def licence_of(each: Distribution) -> str:
     told = each.metadata.get("License-Expression") or each.metadata.get("License") or ""
     classified = [
         line.rpartition(" :: ")[2]
@@ -131,7 +131,7 @@ def _grammars(remit: Distribution) -> list[Component]:
     ]
 
 
-def _libraries(files: dict[str, str], owners: dict[str, Distribution], folder: Path) -> list[Component]:
+def _libraries(files: dict[str, str], known: dict[str, Distribution], folder: Path) -> list[Component]:
     """Shared libraries of the system, each told by its bytes, and by its version where that is known."""
     own = (os.path.realpath(sys.base_prefix) + os.sep, os.path.realpath(sys.prefix) + os.sep)
     return [
@@ -143,7 +143,7 @@ def _libraries(files: dict[str, str], owners: dict[str, Distribution], folder: P
         }
         for name, source in files.items()
         if re.search(r"\.(so|dylib)\b", name)
-        and (path := os.path.realpath(source)) not in owners
+        and (path := os.path.realpath(source)) not in known
         and not path.startswith(own)
         and (folder / name).is_file()
         and not (folder / name).is_symlink()
@@ -182,16 +182,16 @@ def _debian(path: str) -> tuple[str, str]:
     if shutil.which("dpkg-query") is None:
         return "", ""
     for place in (path, path.removeprefix("/usr")):
-        found = _asked("dpkg-query", "-S", place).partition(": ")[0]
+        found = asked("dpkg-query", "-S", place).partition(": ")[0]
         if found:
             form = "${Package} ${Version} ${Architecture}"
-            name, told, machine = _asked("dpkg-query", "-W", "-f", form, found).split(" ")
+            name, told, machine = asked("dpkg-query", "-W", "-f", form, found).split(" ")
             system = platform.freedesktop_os_release()["ID"]
             return told, f"pkg:deb/{system}/{name}@{quote(told, safe='~')}?arch={machine}"
     return "", ""
 
 
-def _asked(*command: str) -> str:
+def asked(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 

@@ -1,6 +1,7 @@
 """Build the one-file program: `python cli/package/build.py [--out DIR] [--wheel FILE]`.
 
-Makes `remit-VERSION-SYSTEM-MACHINE` (an executable file), its `.sha256` and its `.cdx.json`, a list of what is in it.
+Makes `remit-VERSION-SYSTEM-MACHINE` (an executable file), its `.sha256`, its `.cdx.json`, a list of what is in it, and
+its `.licences.txt`, the texts of all licences, which it carries within itself too.
 A venv of run-time packages alone is made for it, PyInstaller collects a directory from that, and `header.sh` in front
 of the directory's archive makes one file of it, which unpacks itself into the user's cache when it is first run.
 
@@ -50,6 +51,8 @@ def main() -> int:
             _lock(_installed(python))
             return 0
         folder = _collect(work, python)
+        licences = _say(python, str(HERE / "licences.py"), str(work / "origins.json")) + "\n"
+        (folder / "_internal" / "LICENCES.txt").write_text(licences)
         given.out.mkdir(parents=True, exist_ok=True)
         target = given.out / f"remit-{_say(python, '-c', VERSION)}-{_system()}"
         join(folder, target)
@@ -57,6 +60,7 @@ def main() -> int:
         Path(f"{target}.sha256").write_text(f"{digest}  {target.name}\n")
         bill = _say(python, str(HERE / "bill.py"), str(work / "origins.json"), str(folder), digest)
         Path(f"{target}.cdx.json").write_text(f"{bill}\n")
+        Path(f"{target}.licences.txt").write_text(licences)
     print(f"{target} {target.stat().st_size} bytes, sha256 {digest}")
     return 0
 

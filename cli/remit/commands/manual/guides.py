@@ -284,9 +284,9 @@ def install_page() -> Page:
                 (
                     Para(
                         "`python cli/package/build.py` makes one file of the checkout, with Python, ripgrep and the "
-                        "interpreter of python_execution inside: `dist/remit-VERSION-SYSTEM`, beside it its sha256 and "
-                        "a list of what it holds. The same commit gives the same bytes. The workflow `ci` builds it "
-                        "for Linux and macOS, x86_64 and aarch64."
+                        "interpreter of python_execution inside: `dist/remit-VERSION-SYSTEM`, beside it its sha256, a "
+                        "list of what it holds and the texts of all licences. The same commit gives the same bytes. "
+                        "The workflow `ci` builds it for Linux and macOS, x86_64 and aarch64."
                     ),
                     Para(
                         "It needs a glibc no older than that of the system it was built on, and no other library; a "
