@@ -271,6 +271,36 @@ def test_an_expired_approval_answers_nothing(home: Home) -> None:
     assert "expired at 2020-01-01T00:00:00+00:00" in told["message"]
 
 
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("expires = 2020-01-01T00:00:00Z", "would answer it, but expired at 2020-01-01T00:00:00+00:00"),
+        ("uses = 1", "would answer it, but its 1 use(s) are spent"),
+    ],
+)
+@pytest.mark.parametrize("on_ask", ["deny", "stop"])
+def test_an_entry_that_lapsed_is_named_wherever_the_refusal_is(home: Home, end: str, why: str, on_ask: str) -> None:
+    home.write("a.md", "A\n")
+    answers = home.write("answers.toml", f"version = 1\n{ENTRY}{end}\n")
+    task = home.task(prompt="Go", tools={"read_file": "ask"}, on_ask=on_ask)
+    home.stream("-t", task, "-m", home.script(read("a.md"), DONE), "-a", str(answers), "-o", str(home.path / "first"))
+    ran = home.stream("-t", task, "-m", home.script(read("a.md"), DONE), "-a", str(answers), "-o", str(home.out))
+    due = f"{answers}:2 {why}"
+    assert ran.result == ended(home.out, 4 if on_ask == "stop" else 0)
+    [told] = [each for each in ran.events if each.get("subtype") in ("permission_denied", "permission_asked")]
+    assert due in told["decision_reason"]
+    assert due in ran.result["permission_denials"][0]["why"]
+    assert any(due in line for line in ran.stderr.splitlines() if "refused" in line or "needs an approval" in line)
+    [decided] = lines(home.out / "decisions.jsonl")
+    assert due in decided["rule"]["why"]
+    shown = home.run("runs", "show", str(home.out)).stdout.decode()
+    assert any(due in line for line in shown.splitlines() if line.startswith("refused read_file"))
+    if on_ask == "stop":
+        assert ran.result["errors"] == [f"stopped: 1 call(s) wait for an approval (read_file); {due}"]
+    elif "expires" in end:
+        assert due in ran.events[0]["withheld_tools"]["read_file"]
+
+
 @pytest.mark.parametrize("decide", ["auto", "ask", "deny"])
 def test_decision_300_equals_decision_1(home: Home, decide: str) -> None:
     home.write("a.md", "A\n")

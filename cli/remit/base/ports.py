@@ -117,7 +117,8 @@ class Approvals(Protocol):
         ...
 
     def why_not(self, tool: str, resources: Sequence[Resource]) -> str:
-        """Why the last call of this tool was not answered, or ""; for the one who reads the refusal."""
+        """Why the last call of this tool with these asking resources was not answered, or ""; for the one who reads
+        the refusal."""
         ...
 
 

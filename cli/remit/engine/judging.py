@@ -39,7 +39,7 @@ class Paste(Protocol):
 
 class Checked(msgspec.Struct):
     """A call after the gate. `outcome` is set when it ends without running, `joined` when its outcome is made of
-    those of its parts, which come before it."""
+    those of its parts, which come before it. unanswered: why no entry of the approvals file answers what it asks."""
 
     call: Call
     tool: Tool | None = None
@@ -47,6 +47,7 @@ class Checked(msgspec.Struct):
     resources: tuple[Resource, ...] = ()
     outcome: Outcome | None = None
     asked: Decision | None = None
+    unanswered: str = ""
     approved: RuleRef | None = None
     refused: bool = False
     joined: bool = False
@@ -140,7 +141,11 @@ class Judge:
         approval = self._approval(checked)
         if approval is not None:
             self._approved(checked, decision, approval)
-        elif self._waits():
+            return
+        if self._gate.approvals is not None:
+            asking = self._gate.policy.asked(call.tool, checked.resources)
+            checked.unanswered = self._gate.approvals.why_not(call.tool, asking)
+        if self._waits():
             checked.asked = decision
         else:
             checked.outcome = self._denied(checked, decision, ErrorCode.APPROVAL_REQUIRED)
@@ -182,10 +187,8 @@ class Judge:
         if code is ErrorCode.DENIED:
             message = f"{call.tool} {what} is denied: {rule.why} [{rule.source} {rule.where}]"
         else:
-            approvals = self._gate.approvals
-            missing = approvals.why_not(call.tool, checked.resources) if approvals else ""
             message = f"{call.tool} {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
-            message += f"; {missing}" if missing else ""
+            message += f"; {checked.unanswered}" if checked.unanswered else ""
         if self._recorder.state.opened(call.key) is not None:
             # For the model: a check of the task is read by people.
             message += ". Do not repeat this call; go on without it and say so in your answer."
@@ -195,6 +198,7 @@ class Judge:
     def refuse(self, checked: Checked, decision: Decision, message: str, approval: str = "") -> None:
         """Write a refusal down and tell it."""
         checked.refused = True
+        decision = _with_unanswered(checked, decision)
         self.note(checked, False, decision, approval)
         call, rule = checked.call, decision.rule
         self._recorder.emit(
@@ -227,18 +231,20 @@ class Judge:
         held = tuple(each.call.key for each in checked if each.asked is None)
         self._recorder.record(CallsPending(tuple(each.call.key for each in asked), held, entries))
         names = ", ".join(sorted({each.call.tool for each in asked}))
+        why = "".join(f"; {each}" for each in dict.fromkeys(each.unanswered for each in asked) if each)
         raise Refused(
-            f"stopped: {len(asked)} call(s) wait for an approval ({names})",
+            f"stopped: {len(asked)} call(s) wait for an approval ({names}){why}",
             hint="answer them in an approvals file and go on with `remit resume RUN -a FILE`",
             kind="asked",
         )
 
     def _told_ask(self, checked: Checked) -> str:
         """Tell that this call waits; the entry of an approvals file that would allow it."""
-        call, decision = checked.call, checked.asked
-        assert decision is not None
+        call = checked.call
+        assert checked.asked is not None
+        entry = self._gate.paste(call, self._gate.policy.asked(call.tool, checked.resources), checked.asked.rule)
+        decision = _with_unanswered(checked, checked.asked)
         self.note(checked, False, decision)
-        entry = self._gate.paste(call, self._gate.policy.asked(call.tool, checked.resources), decision.rule)
         self._recorder.emit(
             PermissionAsked(
                 tool_name=call.tool,
@@ -261,6 +267,15 @@ def _subject(checked: Checked, decision: Decision) -> str:
     if resource.kind == "path" and any(each.cwd == resource.name for each in checked.resources):
         return f"in the directory {resource.name}, where the command would start,"
     return f"on {resource.name}"
+
+
+def _with_unanswered(checked: Checked, decision: Decision) -> Decision:
+    """The decision as it is told to people: an ask says why the approvals file does not answer it."""
+    if decision.decide != "ask" or not checked.unanswered:
+        return decision
+    rule = decision.rule
+    why = f"{rule.why}; {checked.unanswered}"
+    return Decision(decision.decide, RuleRef(rule.source, rule.where, why), decision.resource)
 
 
 def _hook_rule(word: HookWord) -> RuleRef:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Container, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -18,7 +18,7 @@ from remit.base.spec import Source
 from remit.base.text import shorten
 from remit.config.load import Document, convert, convert_fields, parse, spell
 from remit.policy.patterns import canonical_url
-from remit.policy.questions import PreparedAnswers, UseCounter, load_choices
+from remit.policy.questions import PreparedAnswers, UseCounter, load_choices, utc_text
 from remit.policy.rule_files import Filled
 from remit.policy.rules import known_tool, tool_hint
 from remit.policy.subjects import NOTHING, PATH_KINDS
@@ -239,14 +239,20 @@ class Answers:
         """Why the last call of this tool was not answered, for the one who reads the refusal.
 
         Use it after `answer`, which is what finds an entry spent."""
+        asking = resources or (NOTHING,)
         covering = [
             each
             for each in self._prepared
-            if each.tool == tool and any(each.covers(self._digest, resource) for resource in resources)
+            if each.tool == tool and any(each.covers(self._digest, resource) for resource in asking)
         ]
         if not covering:
             return f"{self._path} has no approval for it"
         return "; ".join(self._state(each) for each in covering)
+
+    def lapsed(self, tool: str) -> str:
+        """Which entries would allow calls of this tool, had they not expired or been spent, and that they have."""
+        allowing = (each for each in self._prepared if each.tool == tool and each.approval.allow)
+        return "; ".join(self._state(each) for each in allowing if not self._lives(each))
 
     def _choose(self, tool: str, digest: str, resources: Sequence[Resource]) -> list[Prepared] | None:
         """The first live entry that denies any resource, else live entries that together allow every
@@ -282,7 +288,7 @@ class Answers:
 
     def _state(self, each: Prepared) -> str:
         if each.expires is not None and self._expired(each):
-            return f"{each.approval.where} would answer it, but expired at {each.expires.astimezone(UTC).isoformat()}"
+            return f"{each.approval.where} would answer it, but expired at {utc_text(each.expires)}"
         if each.approval.entry in self._spent:
             return f"{each.approval.where} would answer it, but its {each.uses} use(s) are spent"
         return f"{each.approval.where} answers for a part of it only"

@@ -106,6 +106,14 @@ def _odd(document: Document, index: int) -> Iterator[Fault]:
         yield Fault(f"`{spell((*at, 'expires'))}` has no time zone", document.where(*at, "expires"), hint)
 
 
+def utc_text(moment: datetime) -> str:
+    """An aware time in UTC; as it was written where that lies beyond the years 1 to 9999."""
+    try:
+        return moment.astimezone(UTC).isoformat()
+    except OverflowError:
+        return moment.isoformat()
+
+
 class PreparedAnswers:
     """base.ports.Questions over one file. `now`: the aware current time."""
 
@@ -130,7 +138,7 @@ class PreparedAnswers:
     def _answer(self, choice: Choice, question: Question) -> tuple[str, ...]:
         """Raises ValueError with why it does not answer."""
         if choice.expires is not None and self._now() >= choice.expires:
-            raise ValueError(f"expired at {choice.expires.astimezone(UTC).isoformat()}")
+            raise ValueError(f"expired at {utc_text(choice.expires)}")
         answer = choice.fits(question)
         if choice.uses is not None and not self._uses.take(choice.entry, choice.uses):
             raise ValueError(f"was for {choice.uses} use(s), which are spent")

@@ -192,12 +192,14 @@ class Human:
 
     def _denied(self, event: PermissionDenied) -> Iterator[str]:
         self._refused.add(event.tool_use_id)
-        yield self._style("bad", _line(f"  refused {event.tool_name} {event.resource}: {_why(event)}"))
+        yield self._style("bad", _line(f"  refused {event.tool_name} {_line(event.resource)}: {_why(event)}", 2000))
 
     def _asked(self, event: PermissionAsked) -> Iterator[str]:
         # Two calls alike need two entries: each is good for one use.
         self._approvals.append(event.approval)
-        yield self._style("warn", _line(f"  {event.tool_name} {event.resource} needs an approval: {_why(event)}"))
+        yield self._style(
+            "warn", _line(f"  {event.tool_name} {_line(event.resource)} needs an approval: {_why(event)}", 2000)
+        )
 
     def _question(self, event: ControlRequest) -> Iterator[str]:
         name = event.request.get("tool_name")
@@ -322,7 +324,7 @@ class Human:
             return
         for denial in refused[:MAX_REFUSALS]:
             what = f"{denial.get('tool_name', '')} {denial.get('resource', '')}".strip()
-            yield self._style("bad", _line(f"refused {what}: {denial.get('why', '')} [{_rule(denial)}]"))
+            yield self._style("bad", _line(f"refused {_line(what)}: {denial.get('why', '')} [{_rule(denial)}]", 2000))
         left = len(refused) - MAX_REFUSALS
         if left > 0:
             yield f"and {left} more refused; see `remit runs show {visible(event.run_id)}`"

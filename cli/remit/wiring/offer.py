@@ -140,7 +140,7 @@ def eligible_tools(
             tools[name] = _fitted(tool, spec, client=client)
         else:
             why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
-            withheld[name] = RuleRef(rule.source, rule.where, why)
+            withheld[name] = RuleRef(rule.source, rule.where, why + _lapsed(tool, policy, approvals))
     return Offer(tools, withheld)
 
 
@@ -279,6 +279,14 @@ def _answerable(spec: RunSpec, approvals: Answers | None, client: bool) -> Calla
     by_file = approvals.answerable if approvals is not None else lambda tool: False
     hooks = [hook for hook in spec.hooks if hook.event == "PreToolUse"]
     return lambda tool: by_file(tool) or any(hook.concerns(tool) for hook in hooks)
+
+
+def _lapsed(tool: Tool, policy: RuleSet, approvals: Answers | None) -> str:
+    """Of a tool that is off because nothing answers its asks: the entries that would have, and why they do not."""
+    if approvals is None or policy.never_allows(tool.name, tool.effects) is not None:
+        return ""
+    entries = approvals.lapsed(tool.name)
+    return f"; {entries}" if entries else ""
 
 
 def _no_plan(name: str, may_plan: bool) -> str:

@@ -218,6 +218,28 @@ def test_an_entry_answers_until_the_moment_it_expires(late: timedelta, due: bool
         assert seen == "a.toml:2 would answer it, but expired at 2026-06-01T12:00:00+00:00"
 
 
+@pytest.mark.parametrize(
+    ("expires", "expired"), [("0001-01-01T00:00:00+12:00", True), ("9999-12-31T23:59:59-12:00", False)]
+)
+def test_an_entry_may_expire_at_a_moment_that_utc_has_no_name_for(expires: str, expired: bool) -> None:
+    given_answers = answers(file(entry(f'url = "{PAGE}"', f"expires = {expires}")))
+    assert allowed(given_answers, "fetch_url", url(PAGE)) is (None if expired else True)
+    if expired:
+        assert given_answers.why_not("fetch_url", [url(PAGE)]) == f"a.toml:2 would answer it, but expired at {expires}"
+
+
+def test_entries_that_lapsed_are_named() -> None:
+    spent = entry(f'url = "{PAGE}"', "uses = 1")
+    expired = entry('url = "https://b.example/"', "expires = 2026-01-01T00:00:00Z")
+    denying = entry('url = "https://c.example/"', "expires = 2026-01-01T00:00:00Z", decide="deny")
+    given_answers = answers(file(spent, expired, denying))
+    at_first = "a.toml:8 would answer it, but expired at 2026-01-01T00:00:00+00:00"
+    assert given_answers.lapsed("fetch_url") == at_first
+    assert [allowed(given_answers, "fetch_url", url(PAGE)) for _ in range(2)] == [True, None]
+    assert given_answers.lapsed("fetch_url") == f"a.toml:2 would answer it, but its 1 use(s) are spent; {at_first}"
+    assert given_answers.lapsed("shell") == ""
+
+
 def test_why_not_says_what_is_missing() -> None:
     given_answers = answers(file(entry('path = "a"', tool="file_write")))
     resources = [path("a", Effect.WRITE), path("b", Effect.WRITE)]
@@ -225,6 +247,9 @@ def test_why_not_says_what_is_missing() -> None:
     assert given_answers.why_not("file_write", resources) == "a.toml:2 answers for a part of it only"
     assert given_answers.why_not("file_write", resources[1:]) == "a.toml has no approval for it"
     assert given_answers.why_not("shell", [command("ls")]) == "a.toml has no approval for it"
+    of_nothing = answers(file(entry(f'digest = "{arguments_digest("{}")}"', "expires = 2026-01-01T00:00:00Z")))
+    assert of_nothing.answer("fetch_url", arguments_digest("{}"), []) is None
+    assert "would answer it, but expired" in of_nothing.why_not("fetch_url", [])
 
 
 def test_only_an_allowing_entry_makes_a_tool_answerable() -> None:

@@ -104,6 +104,9 @@ def test_an_entry_expires_at_its_moment() -> None:
     entry = answer(more="expires = 2026-06-01T14:00:00+02:00")
     assert ask(prepared(entry, now=NOON - timedelta(seconds=1))).answer == ("SQLite",)
     assert ask(prepared(entry)) == Reply(why_not="a.toml:2 expired at 2026-06-01T12:00:00+00:00")
+    first = prepared(answer(more="expires = 0001-01-01T00:00:00+12:00"))
+    assert ask(first) == Reply(why_not="a.toml:2 expired at 0001-01-01T00:00:00+12:00")
+    assert ask(prepared(answer(more="expires = 9999-12-31T23:59:59-12:00"))).answer == ("SQLite",)
 
 
 def test_uses_are_counted_when_an_entry_answers_and_only_then() -> None:
