@@ -340,6 +340,15 @@ def test_a_tool_that_could_never_run_is_not_offered(home: Home) -> None:
     shown = home.run("tools", *flags).stdout.decode()
     assert "off  fetch_url" in shown
 
+    # A line of each, with one place and no name where there is none.
+    refusing = [line.strip() for line in ran.stderr.splitlines() if line.strip().startswith("refused ")]
+    assert refusing == [
+        f"refused read_file: every call would be refused: the task ticks read_file as deny [task {task}:1]",
+        f"refused fetch_url: every call would be refused: the task ticks fetch_url as ask [task {task}:1]",
+    ]
+    show = home.run("runs", "show", str(home.out)).stdout.decode()
+    assert [line for line in show.splitlines() if line.startswith("refused ")] == refusing
+
     # Where an ask can be answered, it is offered.
     stopping = json.loads(home.run("tools", *flags, "--on-ask", "stop", "--json").stdout)
     assert {entry["name"]: entry["state"] for entry in stopping}["fetch_url"] == "on"

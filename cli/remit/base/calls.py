@@ -90,6 +90,10 @@ class RuleRef(msgspec.Struct, frozen=True):
     where: str
     why: str
 
+    def told(self) -> str:
+        """The reason, and where the rule stands if it stands anywhere."""
+        return f"{self.why} [{self.source} {self.where}]" if self.where else self.why
+
 
 class Decision(msgspec.Struct, frozen=True):
     """What policy says of a call: the strictest word over all its resources, and who said it."""

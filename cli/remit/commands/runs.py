@@ -287,8 +287,7 @@ def described(report: RunReport) -> list[str]:
         f"artifact {each.name}, {each.bytes:,} bytes, {each.media_type}, by {each.call}" for each in report.artifacts
     ]
     lines += [
-        f"refused {each.tool} {each.resource}: {each.rule.why} [{each.rule.source} {each.rule.where}]".rstrip()
-        for each in report.denials
+        f"refused {' '.join(filter(None, (each.tool, each.resource)))}: {each.rule.told()}" for each in report.denials
     ]
     lines += [f"error: {part}" for error in report.errors for part in error.splitlines()]
     lines += [f"journal: {part}" for part in report.journal_fault.splitlines()]

@@ -109,7 +109,7 @@ class Judge:
 
     def not_offered(self, call: Call, rule: RuleRef) -> Checked:
         """A ticked tool that the model was not offered, because its every call would be refused: so it is."""
-        message = f"{call.tool} is not offered in this run: {rule.why}; go on without it and say so"
+        message = f"{call.tool} is not offered in this run: {rule.told()}; go on without it and say so"
         checked = Checked(call, outcome=err(ErrorCode.DENIED, message))
         self.refuse(checked, Decision("deny", rule), message)
         return checked
@@ -185,9 +185,9 @@ class Judge:
         call, rule = checked.call, decision.rule
         what = _subject(checked, decision)
         if code is ErrorCode.DENIED:
-            message = f"{call.tool} {what} is denied: {rule.why} [{rule.source} {rule.where}]"
+            message = f"{call.tool} {what} is denied: {rule.told()}"
         else:
-            message = f"{call.tool} {what} needs an approval that nobody gave: {rule.why} [{rule.source} {rule.where}]"
+            message = f"{call.tool} {what} needs an approval that nobody gave: {rule.told()}"
             message += f"; {checked.unanswered}" if checked.unanswered else ""
         if self._recorder.state.opened(call.key) is not None:
             # For the model: a check of the task is read by people.

@@ -153,7 +153,7 @@ class Human:
         model = f"{event.model} (scripted, no model is asked)" if event.scripted else event.model
         yield self._style("faint", _line(f"{how} {event.run_id} with {model} in {_near(event.run_dir)}"))
         for tool, why in event.withheld_tools.items():
-            yield self._style("faint", _line(f"not offered: {tool}: {why}"))
+            yield self._style("faint", _line(f"not offered: {tool}: {why}", 2000))
 
     def _assistant(self, event: Assistant) -> Iterator[str]:
         yield from self._answer
@@ -192,13 +192,13 @@ class Human:
 
     def _denied(self, event: PermissionDenied) -> Iterator[str]:
         self._refused.add(event.tool_use_id)
-        yield self._style("bad", _line(f"  refused {event.tool_name} {_line(event.resource)}: {_why(event)}", 2000))
+        yield self._style("bad", _line(f"  refused {_call(event.tool_name, event.resource)}: {_why(event)}", 2000))
 
     def _asked(self, event: PermissionAsked) -> Iterator[str]:
         # Two calls alike need two entries: each is good for one use.
         self._approvals.append(event.approval)
         yield self._style(
-            "warn", _line(f"  {event.tool_name} {_line(event.resource)} needs an approval: {_why(event)}", 2000)
+            "warn", _line(f"  {_call(event.tool_name, event.resource)} needs an approval: {_why(event)}", 2000)
         )
 
     def _question(self, event: ControlRequest) -> Iterator[str]:
@@ -323,8 +323,8 @@ class Human:
                 yield _line(f"what was refused, and why: remit runs show {event.run_id}")
             return
         for denial in refused[:MAX_REFUSALS]:
-            what = f"{denial.get('tool_name', '')} {denial.get('resource', '')}".strip()
-            yield self._style("bad", _line(f"refused {_line(what)}: {denial.get('why', '')} [{_rule(denial)}]", 2000))
+            what = _call(str(denial.get("tool_name", "")), str(denial.get("resource", "")))
+            yield self._style("bad", _line(f"refused {what}: {denial.get('why', '')} [{_rule(denial)}]", 2000))
         left = len(refused) - MAX_REFUSALS
         if left > 0:
             yield f"and {left} more refused; see `remit runs show {visible(event.run_id)}`"
@@ -429,6 +429,11 @@ def _compact(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
         return repr(value)
+
+
+def _call(tool: str, resource: str) -> str:
+    """A call by its tool and what it is about, if it is about anything."""
+    return _line(f"{tool} {resource}".strip())
 
 
 def _why(event: PermissionDenied | PermissionAsked) -> str:

@@ -254,7 +254,7 @@ def _questions(approvals: Answers | None, person: Questions | None) -> Questions
 
 
 def _paste(call: Call, resources: Sequence[Resource], rule: RuleRef) -> str:
-    return paste_entry(Pending(call.tool, call.arguments, tuple(resources), f"{rule.why} [{rule.source} {rule.where}]"))
+    return paste_entry(Pending(call.tool, call.arguments, tuple(resources), rule.told()))
 
 
 def _directory_notices(directory: RunDir) -> list[str]:

@@ -254,7 +254,7 @@ class Hands:
                 return ""
             if decision.decide == "ask":
                 return f"commands may connect to these hosts only: {named}"
-            return f"{decision.rule.why} [{decision.rule.source} {decision.rule.where}]"
+            return decision.rule.told()
 
         def tell(host: str, port: int, refused: str) -> None:
             self._recorder.reached(Reached(call.key, tool.name, host, port, refused), call.id)

@@ -50,7 +50,7 @@ class Offer(msgspec.Struct, frozen=True):
 
     def reasons(self) -> dict[str, str]:
         """Why each withheld tool is off, in words."""
-        return {name: rule.why for name, rule in self.withheld.items()}
+        return {name: rule.told() for name, rule in self.withheld.items()}
 
 
 def load_rules(
@@ -125,7 +125,7 @@ def eligible_tools(
     for name in _wanted(spec, has_plan):
         if name in spec.disabled:
             off = spec.disabled[name]
-            withheld[name] = RuleRef("disabled", off.where, f"{off.why} [{off.where}]")
+            withheld[name] = RuleRef("disabled", off.where, off.why)
             continue
         tool = registry.load(name)
         rule = policy.never_allows(name, tool.effects, _answerable(spec, approvals, client))
@@ -139,7 +139,7 @@ def eligible_tools(
         elif rule is None:
             tools[name] = _fitted(tool, spec, client=client)
         else:
-            why = f"every call would be refused: {rule.why} [{rule.source} {rule.where}]"
+            why = f"every call would be refused: {rule.why}"
             withheld[name] = RuleRef(rule.source, rule.where, why + _lapsed(tool, policy, approvals))
     return Offer(tools, withheld)
 
@@ -152,7 +152,7 @@ def loaded_tools(spec: RunSpec, ours: Offer, *, client: bool = False, theirs: Se
     for name, tool in ours.tools.items():
         if _loading(spec, tool) == "disabled":
             assert spec.profile is not None
-            why = f"disabled by the profile {spec.profile.name} [{spec.profile.where}]"
+            why = f"disabled by the profile {spec.profile.name}"
             withheld[name] = RuleRef("disabled", spec.profile.where, why)
         else:
             tools[name] = tool
