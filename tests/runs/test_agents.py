@@ -552,3 +552,67 @@ def test_a_limit_that_agents_reached_ends_the_replay_too(home: Home) -> None:
     assert ran.code == 7
     played = home.run("replay", recording)
     assert (played.code, "the limit turns = 2 is spent" in played.stderr) == (7, True)
+
+
+LONG = {"tool": "shell", "arguments": {"command": "sleep 60"}}
+LATE = {"text": "never", "delay": 60}
+BESIDE = {
+    "a call that had an end": ([READ["calls"][0], LONG], []),
+    "an agent that had an end": ([task("FIRST"), LONG], [agent("FIRST", READ, {"text": "one"})]),
+    "an agent that waits as well": ([task("FIRST"), LONG], [agent("FIRST", READ, LATE)]),
+    "an agent that came further": (
+        [task("FIRST"), task("SECOND")],
+        [agent("FIRST", LATE), agent("SECOND", READ, {"calls": [LONG]})],
+    ),
+}
+"""What the time limit ends, and what was done beside it until then."""
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_a_time_limit_ends_a_replay_after_all_that_was_done_until_then(case: str, home: Home) -> None:
+    calls, agents = BESIDE[case]
+    home.write("a.txt", "hello\n")
+    recording = str(home.path / "run.jsonl")
+    args = ("--record", recording, "--max-seconds", "2")
+    ran = play(home, {"calls": calls}, DONE, agents=agents, tools="read_file=auto,shell=auto", args=args)
+    assert ran.code == 7, ran.stderr
+    played = home.run("replay", recording, "--output-format", "stream-json")
+    assert (played.code, played.result["errors"]) == (7, ["the limit seconds = 2 is spent"]), played.stderr
+    assert results(played) == results(ran)
+    assert played.result["counts"] == ran.result["counts"]
+
+
+def ended_by_time(home: Home, *calls: dict[str, Any]) -> list[dict[str, Any]]:
+    """The lines of a recording in which these calls of one turn were made."""
+    home.write("a.txt", "hello\n")
+    args = ("--record", str(home.path / "run.jsonl"), "--max-seconds", "2")
+    agents = [agent("FIRST", READ, LATE)]
+    ran = play(home, {"calls": list(calls)}, DONE, agents=agents, tools="read_file=auto,shell=auto", args=args)
+    assert ran.code == 7, ran.stderr
+    return lines(home.path / "run.jsonl")
+
+
+def replayed(home: Home, recording: list[dict[str, Any]]) -> Ran:
+    changed = home.path / "changed.jsonl"
+    changed.write_text("".join(json.dumps(line) + "\n" for line in recording))
+    return home.run("replay", str(changed), "--output-format", "stream-json")
+
+
+def test_a_replay_that_is_to_end_ends_at_a_difference_too(home: Home) -> None:
+    recording = ended_by_time(home, LONG, task("FIRST"))
+    for line in recording:
+        if line.get("agent") and "call" in line:
+            line["call"]["resources"] = []
+    played = replayed(home, recording)
+    assert played.code == 5
+    assert "the call count-files.t1.c1 (read_file) is not judged as it was recorded" in played.stderr
+
+
+def test_a_replay_that_is_to_end_does_not_wait_for_what_cannot_come(home: Home) -> None:
+    recording = ended_by_time(home, READ["calls"][0], LONG)
+    first, second = (line["call"] for line in recording if "call" in line)
+    # A call is settled after those before it, and the first has no end now.
+    second |= {"outcome": first.pop("outcome"), "content": first.pop("content")}
+    played = replayed(home, recording)
+    assert played.code == 5
+    assert "the run ended without the recorded call(s) t1.c2" in played.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from remit.base.errors import ProviderFault, RemitError
@@ -30,7 +30,7 @@ class Tape:
         self,
         run: RecordedRun,
         redact: Redactor,
-        over: Callable[[str], RemitError],
+        over: Callable[[str], Awaitable[RemitError]],
         differs: Callable[[str, int], RemitError],
     ) -> None:
         self._run = run
@@ -51,7 +51,9 @@ class Tape:
         due = self._due(request)
         exchanges = self._run.exchanges
         if due >= len(exchanges):
-            raise self._over(f"the recording ends after {len(exchanges)} exchanges, and the run asks for one more")
+            raise await self._over(
+                f"the recording ends after {len(exchanges)} exchanges, and the run asks for one more"
+            )
         exchange = exchanges[due]
         self._check(exchange, asked, model, due)
         self._next = due + 1
@@ -122,7 +124,7 @@ class ReplayProvider:
     def _differs(self, what: str, line: int) -> RemitError:
         return ProviderFault(what, where=f"{self._path}:{line}", kind="replay", hint=HINT)
 
-    def _over(self, what: str) -> RemitError:
+    async def _over(self, what: str) -> RemitError:
         return ProviderFault(what, where=self._path, kind="replay", hint="the recorded run was stopped there")
 
 

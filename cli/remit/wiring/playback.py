@@ -37,6 +37,10 @@ from remit.wiring.standin import AGENTS, CHECK, OUTSIDE, OWN_KINDS, SendsAgain, 
 
 HINT = "record the run again if the change is meant"
 
+IDLE_SECONDS = 5.0
+IDLE_LIVE_SECONDS = 600.0
+"""How long nothing is heard of what else a run that is to end has to do, before it ends without that."""
+
 
 class Playback(Course):
     """Strict: the first request, decision or outcome that is not the recorded one ends the run.
@@ -61,6 +65,8 @@ class Playback(Course):
         self._redact = redact
         self._uses: Counter[str] = Counter()
         self._difference: RemitError | None = None
+        self._halting = self._halted = False
+        self._heard = 0
         self._stop: Callable[[RemitError], None] | None = None
         self._state: State | None = None
         self._init: Init | None = None
@@ -117,7 +123,7 @@ class Playback(Course):
         difference = first_difference(self.plain(_end(end)), self.plain(_end(self._ended(error))))
         if not difference:
             return self._unplayed() or error
-        if error is None and self._was_stopped():
+        if error is None and self.was_stopped():
             return self._unplayed() or self.over("")
         return self._unplayed() or self.fault(f"the run did not end as the recorded one\n{difference}")
 
@@ -142,10 +148,36 @@ class Playback(Course):
         return spent_error("network_requests", self._spec.limits.network_requests or 0)
 
     async def halt(self) -> None:
-        """The recorded run was stopped in this call: so is this one, with no outcome for it."""
-        assert self._stop is not None
-        self._stop(self.over(""))
+        """The recorded run was stopped in this call: so is this one, with no outcome for it, once all else that was
+        done until then is done again."""
+        self._halting = True
+        self.moved()
+        idle = IDLE_LIVE_SECONDS if self.live else IDLE_SECONDS
+        while not self._halted:
+            heard = self._heard
+            await asyncio.sleep(idle)
+            if heard == self._heard:
+                self._end_here()
         await asyncio.Event().wait()
+
+    def moved(self) -> None:
+        """Hear that something was done: a run that is to end does so after the last of what was recorded, and at the
+        first difference."""
+        self._heard += 1
+        if self._halting and (self._difference or not self.was_stopped() or not any(self._left())):
+            self._end_here()
+
+    def _end_here(self) -> None:
+        assert self._stop is not None
+        if not self._halted:
+            self._halted = True
+            self._stop(self._difference or self.over(""))
+
+    async def beyond(self, what: str) -> RemitError:
+        """As `over`, for what may be asked before all else is done that was recorded."""
+        if self.was_stopped():
+            await self.halt()
+        return self.over(what)
 
     def over(self, what: str) -> RemitError:
         """How a run ends that goes on where the recorded one did not. what: what it wants to do, "" where the
@@ -156,7 +188,7 @@ class Playback(Course):
             return self._stopped(f"its process died, or the file was cut{torn}")
         if (end.verdict, end.kind) == (Verdict.BUDGET, "seconds"):
             return spent_error("seconds", self._spec.limits.seconds or 0.0)
-        if self._was_stopped():
+        if self.was_stopped():
             return self._stopped("; ".join(end.errors) or end.verdict)
         return self.fault(what or "the recorded run did not go on here")
 
@@ -171,34 +203,38 @@ class Playback(Course):
         return self._redact.data(msgspec.to_builtins(value))
 
     def tape_of(self, run: RecordedRun) -> Tape:
-        return Tape(run, self._redact, self.over, lambda what, line: self.fault(what, line, ASKED_HINT))
+        return Tape(run, self._redact, self.beyond, lambda what, line: self.fault(what, line, ASKED_HINT))
 
     def fault(self, what: str, line: int = 0, hint: str = HINT) -> RemitError:
         """The first difference; what comes of it differs too, and tells nothing."""
         where = f"{self._run.path}:{line}" if line else self._run.path
         self._difference = self._difference or ProviderFault(what, where=where, kind="replay", hint=hint)
+        self.moved()
         return self._difference
 
     # -- ends ----------------------------------------------------------------------------------
 
     def _unplayed(self) -> RemitError | None:
         """A run that ends before its recording does is not the recorded one."""
+        asked, left = self._left()
+        if asked:
+            return self.fault(f"the run ended with {asked} recorded answer(s) not asked for")
+        return self.fault(f"the run ended without the recorded call(s) {', '.join(left)}") if left else None
+
+    def _left(self) -> tuple[int, list[str]]:
+        """The recorded answers that were not asked for yet, and the calls that have no outcome yet."""
         for name in self._run.agents:
             self.agent(name)
         tracks = [self._main, *self._agents.values()]
-        asked = sum(track.tape.left for track in tracks)
-        if asked:
-            return self.fault(f"the run ended with {asked} recorded answer(s) not asked for")
-        left = [key for track in tracks for key in track.unsettled()]
-        return self.fault(f"the run ended without the recorded call(s) {', '.join(left)}") if left else None
+        return sum(track.tape.left for track in tracks), [key for track in tracks for key in track.unsettled()]
 
-    def _was_stopped(self) -> bool:
-        """Whether the recorded run ended by what has nothing to do with what it did."""
+    def was_stopped(self) -> bool:
+        """Whether the recorded run ended by what has nothing to do with what it did, or has no end at all."""
         end = self._run.end
-        by_time = end is not None and (end.verdict, end.kind) == (Verdict.BUDGET, "seconds")
-        return by_time or (
-            end is not None and end.verdict in {Verdict.STOPPED, Verdict.ENVIRONMENT, Verdict.BUG, Verdict.PREFLIGHT}
-        )
+        if end is None:
+            return True
+        by_time = (end.verdict, end.kind) == (Verdict.BUDGET, "seconds")
+        return by_time or end.verdict in {Verdict.STOPPED, Verdict.ENVIRONMENT, Verdict.BUG, Verdict.PREFLIGHT}
 
     def _stopped(self, why: str) -> RemitError:
         return self.fault(f"the recorded run was stopped here: {why}", hint="up to here all is as it was recorded")
@@ -283,6 +319,9 @@ class Track(Course):
     async def halt(self) -> None:
         await self._whole.halt()
 
+    def was_stopped(self) -> bool:
+        return self._whole.was_stopped()
+
     def unsettled(self) -> list[str]:
         """The recorded calls that had an end, and have none yet."""
         ends = [key for key, call in self._run.calls.items() if call.outcome is not None and key not in self._settled]
@@ -305,6 +344,7 @@ class Track(Course):
             case CallSettled():
                 self._hold_outcome(record)
                 self._settled.add(record.key)
+        self._whole.moved()
 
     def _hold_decision(self, record: CallChecked) -> None:
         """Before the call runs: what was refused then must not run now."""

@@ -43,6 +43,7 @@ class Recorded(Protocol):
     def wrote(self, call: RecordedCall) -> None: ...
     def spent(self) -> RemitError: ...
     async def halt(self) -> None: ...
+    def was_stopped(self) -> bool: ...
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -111,7 +112,10 @@ class StandIn(Tool):
     async def run(self, params: Played, ctx: ToolContext) -> Outcome:
         call = params.call
         if params.really:
-            return await self._tool.run(params.params, ctx)
+            done = await self._tool.run(params.params, ctx)
+            if call is not None and call.outcome is None and self._recorded.was_stopped():
+                await self._recorded.halt()
+            return done
         assert call is not None
         outcome = call.outcome
         if outcome is None:
