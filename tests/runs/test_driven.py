@@ -72,10 +72,40 @@ def test_messages_that_wait_when_stdin_closes_are_served(home: Home) -> None:
     assert [result["result"] for result in results(session)] == ["0", "1", "2"]
 
 
-def test_no_message_at_all_is_no_failure(home: Home) -> None:
+@pytest.mark.parametrize("line", [b"", b"\n", {"type": "from_the_future"}, b"go\n", b'{"type": "user"}\n'])
+def test_a_session_to_which_no_prompt_comes_says_so_and_fails(home: Home, line: Any) -> None:
+    with driven(home, "-m", home.script(DONE), "-o", str(home.out)) as session:
+        session.send(line)
+        assert session.end() == 2
+    [result] = results(session)
+    assert result is session.seen[-1]
+    assert (result["verdict"], result["exit_code"], result["error_kind"]) == ("usage", 2, "no_prompt")
+    assert result["errors"] == ["no prompt came on stdin"] and '"type": "user"' in result["hint"]
+    assert json.loads((home.out / "run.json").read_text())["status"] == "usage"
+    assert lines(home.out / "events.jsonl") == session.seen
+
+
+def test_a_client_that_asks_and_leaves_wanted_no_prompt(home: Home) -> None:
     with driven(home, "-m", home.script(DONE)) as session:
+        session.ask("interrupt")
+        session.until("control_response")
         assert session.end() == 0
-    assert not session.seen
+    assert not results(session)
+
+
+def test_a_session_stays_as_its_prompts_left_it_when_no_further_one_comes(home: Home) -> None:
+    script = home.script({"text": "one"}, {"text": "two"})
+    with driven(home, "-m", script, "-o", str(home.out), "hello") as session:
+        identity = session.until("result")["session_id"]
+        assert session.end() == 0
+    with driven(home, "--resume", identity) as session:
+        assert session.end() == 2
+    assert results(session)[0]["error_kind"] == "no_prompt"
+    assert len(journal(home.out, "prompt_ended")) == 1
+    with driven(home, "--resume", identity) as session:
+        session.say("more")
+        assert session.until("result")["result"] == "two"
+        assert session.end() == 0
 
 
 def test_a_message_that_comes_while_a_call_runs_joins_the_prompt(home: Home) -> None:

@@ -106,10 +106,22 @@ def test_a_session_id_is_used_once(home: Home) -> None:
     assert again.stderr == f"Error: Session ID {UUID} is already in use.\n"
 
 
-def test_nothing_said_is_nothing_told(home: Home) -> None:
+@pytest.mark.parametrize("line", [b"", {"type": "from_the_future"}])
+def test_a_session_to_which_no_prompt_comes_fails(home: Home, line: Any) -> None:
     with sdk(home, "--model", home.script(DONE)) as session:
+        session.send(line)
+        assert session.end() == 1
+    [result] = session.seen
+    assert (result["type"], result["subtype"], result["is_error"]) == ("result", "error_during_execution", True)
+    assert "no prompt came on stdin" in result["errors"][0]
+
+
+def test_a_client_that_connects_and_leaves_is_told_no_more(home: Home) -> None:
+    with sdk(home, "--model", home.script(DONE)) as session:
+        session.ask("initialize", hooks=None)
+        session.until("control_response")
         assert session.end() == 0
-    assert not session.seen
+    assert [line["type"] for line in session.seen] == ["control_response"]
 
 
 def test_each_message_has_an_init_a_result_and_a_life(home: Home) -> None:

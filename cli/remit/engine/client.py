@@ -10,7 +10,7 @@ import msgspec
 
 from remit.base.calls import Call, Decision
 from remit.base.claude_names import OurNames
-from remit.base.errors import INTERRUPTED, SIGINT_EXIT, RemitError, Stopped
+from remit.base.errors import INTERRUPTED, SIGINT_EXIT, RemitError, Stopped, UsageFault
 from remit.base.events import ControlCancel, ControlRequest, ControlResponse, Event, SessionState
 from remit.base.ports import ClientWord, Names
 from remit.base.records import UserSaid
@@ -67,6 +67,7 @@ class Client:
         self._serving: set[asyncio.Task[None]] = set()
         self._uuids: set[str] = set()
         self._gone = False
+        self._controlled = False
         self.asks_people: frozenset[str] = frozenset()
         """Tools whose calls a person has to see, whatever the client would allow by itself."""
         self.on_answers: Callable[[Mapping[str, Any]], None] = lambda _: None
@@ -90,6 +91,15 @@ class Client:
         """Whether the client has closed its side."""
         return self._gone
 
+    def hold_heard(self) -> None:
+        """Where no prompt came: raises UsageFault, unless requests show that a client was there which wanted none."""
+        if not self._controlled:
+            raise UsageFault(
+                "no prompt came on stdin",
+                hint='a prompt is a line like {"type": "user", "message": {"role": "user", "content": "..."}}',
+                kind="no_prompt",
+            )
+
     def also_serve(self, controls: Mapping[str, Control]) -> None:
         """Serve further requests, by subtype; each gets the request's fields and gives the answer's, or raises
         ControlFault."""
@@ -110,6 +120,7 @@ class Client:
 
     def serve(self, request_id: str, subtype: str, fields: Mapping[str, Any]) -> None:
         """Answer a request of the client, in a task of its own: an interrupt waits for nothing."""
+        self._controlled = True
         task = asyncio.get_running_loop().create_task(self._serve(request_id, subtype, fields))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)

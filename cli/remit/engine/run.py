@@ -158,6 +158,15 @@ class Run:
         self.error = self._verified(error)
         return self._end(self.error)
 
+    def end_unsaid(self, error: RemitError) -> Result:
+        """The result of a process that ends with `error` because no prompt came. A session that has some stays as they
+        left it."""
+        self._recorder.emit(self._init)
+        self.error = error
+        if not self._recorder.state.user_turns:
+            return self._end(error)
+        return self._recorder.finish(self._result(error), self._result)
+
     async def close(self) -> None:
         """End what is still going on, and let go of the providers."""
         await self.halt()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from remit.base.errors import exit_code
+from remit.base.errors import UsageFault, exit_code
 from remit.base.events import Notice, Result
 from remit.base.records import UserSaid
 from remit.engine.client import Client, Control
@@ -72,7 +72,18 @@ async def serve(ready: ReadyRun, fd: int, new_id: Callable[[], str], manner: Man
         last = await session.serve()
     finally:
         listening.cancel()
+    if last is None and ready.run.stopped is None:
+        last = _unsaid(ready, client)
     return _exit_code(ready, last)
+
+
+def _unsaid(ready: ReadyRun, client: Client) -> Result | None:
+    """The result where no prompt came, None where the client wanted none."""
+    try:
+        client.hold_heard()
+    except UsageFault as error:
+        return ready.run.end_unsaid(error)
+    return None
 
 
 def serve_jobs(ready: ReadyRun, client: Client) -> None:

@@ -95,9 +95,12 @@ class SdkSession:
         await asyncio.wait({self._opening})
         if self._opening.cancelled():
             return _code(self._stop)
-        if not self._opening.result():
-            return int(self._bad)
+        if not self._opening.result() and self._bad:
+            return 1
         try:
+            if not self._opening.result():
+                self._client.hold_heard()
+                return 0
             self._ready = ready = self._start()
         except RemitError as error:
             return self._no_run(error)

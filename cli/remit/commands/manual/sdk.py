@@ -26,7 +26,8 @@ for await (const message of query({ prompt: "What does main.py do?", options }))
 
 EXITS = {
     "0": "The last result is no error, or SIGINT ended the session.",
-    "1": "The last result is an error, or the session could not begin: standard error says why.",
+    "1": "The last result is an error, or the session could not begin: standard error says why. So it ends where "
+    "neither a prompt nor a control request came.",
     "129, 143": "SIGHUP or SIGTERM ended the session.",
 }
 ENVIRONMENT = {
