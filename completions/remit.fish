@@ -198,7 +198,7 @@ complete -c remit -n '__remit_at 1 task' -s h -l help -d 'Show the help and exit
 complete -c remit -n '__remit_in task check' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_in task check' -F
 complete -c remit -n '__remit_in task schema' -s h -l help -d 'Show the help and exit.'
-complete -c remit -n '__remit_in task new' -l example -x -a 'mixed-docs sales-report' -d 'The example to start from.'
+complete -c remit -n '__remit_in task new' -l example -x -a 'mixed-docs sales-report' -d 'The example to start from. Required.'
 complete -c remit -n '__remit_in task new' -s h -l help -d 'Show the help and exit.'
 complete -c remit -n '__remit_at 1 task new' -x -a '(__fish_complete_directories (__remit_value))'
 complete -c remit -n '__remit_at 1 policy' -a check -d 'Load rule files, run their examples, and say what in them is most likely a mistake.'

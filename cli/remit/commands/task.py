@@ -50,7 +50,9 @@ def schema() -> None:
 @app.command("new")
 def new(
     directory: str = typer.Argument(..., metavar="DIR", help="Where to put it: a new or empty directory."),
-    example: str = typer.Option(..., "--example", metavar="NAME", help="The example to start from."),
+    example: str | None = typer.Option(
+        None, "--example", metavar="NAME", help="The example to start from. Required.", show_default=False
+    ),
 ) -> None:
     """Copy an example into a directory, and print how to run it."""
     typer.echo(started(directory, example, resources.files("remit").joinpath("examples")))
@@ -96,12 +98,14 @@ def _task_file(example: Traversable) -> str:
     return next((name for name in TASK_FILES if example.joinpath(name).is_file()), "")
 
 
-def started(directory: str, example: str, examples: Traversable) -> str:
+def started(directory: str, example: str | None, examples: Traversable) -> str:
     """Copy an example into a directory; how to run it. Raises UsageFault, EnvironmentFault."""
     names = example_names(examples)
-    if example not in names:
-        near = did_you_mean(example, names)
+    if example is None or example not in names:
         known = f"examples: {', '.join(names) or 'none'}"
+        if example is None:
+            raise UsageFault("no example is named", where="--example", hint=known)
+        near = did_you_mean(example, names)
         raise UsageFault(f"there is no example {example!r}", where="--example", hint=f"{near} {known}".strip())
     if not directory or "\0" in directory:
         raise UsageFault("the directory has no name", where="DIR")

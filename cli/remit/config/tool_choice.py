@@ -54,10 +54,19 @@ class ToolChoice:
     def ticks(self) -> dict[str, Tick]:
         """By the command line, else by the task, else those that read."""
         if self._flags.tools is not None:
-            return dict(self._flag_ticks())
+            return self._flag_choice()
         if self._flags.task is not None:
             return self._task.ticks if self._task else {}
         return {name: Tick("auto", (), "default") for name in DEFAULT_TICKS if name in self._tools}
+
+    def _flag_choice(self) -> dict[str, Tick]:
+        ticks: dict[str, Tick] = {}
+        for name, tick in self._flag_ticks():
+            before = ticks.setdefault(name, tick)
+            if before.decide != tick.decide:
+                what = f"{name} is {tick.decide} here, and {before.decide} by {before.where}"
+                self._found.fault(what, tick.where, "name it once")
+        return ticks
 
     def _flag_ticks(self) -> Iterator[tuple[str, Tick]]:
         words = [word.strip() for item in self._flags.tools or () for word in item.split(",")]

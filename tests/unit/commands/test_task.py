@@ -133,6 +133,9 @@ def test_new_names_the_examples_there_are(tmp_path: Path, examples: Path) -> Non
         "--example: there is no example 'sales-reprot'\n"
         "hint: did you mean `sales-report`? examples: plain, sales-report"
     )
+    with pytest.raises(UsageFault) as caught:
+        started(str(tmp_path / "x"), None, examples)
+    assert str(caught.value) == "--example: no example is named\nhint: examples: plain, sales-report"
     with pytest.raises(UsageFault, match="examples: none"):
         started(str(tmp_path / "x"), "..", examples / "none")
     assert not (tmp_path / "x").exists()
@@ -151,3 +154,6 @@ def test_new_from_the_command_line_knows_the_packaged_examples(tmp_path: Path) -
     assert isinstance(error, RemitError)
     assert "hint: " in str(error)
     assert "examples: " in str(error)
+    stdout, error = run("new", str(tmp_path / "x"))
+    assert stdout == ""
+    assert isinstance(error, UsageFault) and "mixed-docs, sales-report" in str(error)

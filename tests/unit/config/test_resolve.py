@@ -185,6 +185,11 @@ def test_bad_ticks_from_the_command_line(desk: Desk) -> None:
         "--tools 'list_files=yes': expected auto | ask | deny, seen 'yes'",
         f"--tools '=auto': unknown tool '' ({names})",
     ]
+    assert desk.faults(prompt="p", tools=("shell=deny", "shell=auto,read_file", "Read", "shell")) == [
+        "--tools 'shell=auto': shell is auto here, and deny by --tools 'shell=deny' (name it once)",
+        "--tools 'shell': shell is ask here, and deny by --tools 'shell=deny' (name it once)",
+    ]
+    assert set(desk.spec(prompt="p", tools=("shell=auto", "shell=auto")).ticks) == {"shell"}
 
 
 def test_limits_from_the_command_line(desk: Desk) -> None:

@@ -75,7 +75,7 @@ COMMAND_TEXTS: dict[str, CommandText] = {
             "not enough the model sums up the older turns. A call that was made twice in the same way with the same "
             "result is not made a third time.",
             "A flag goes before the task file, and the task file before the settings. Limits take a number, a size "
-            "such as 1MiB where bytes are meant, or `none`.",
+            "such as 1MiB where bytes are meant, or `none`; one artifact always has a limit of its size.",
             "A run is a session, which `--continue` takes up where it is the latest of this directory, and `--resume` "
             "by its name. Its task, tools, rules and flags are those it had; a flag given now counts in place of the "
             "same one of then. `--fork` goes on with a copy of the transcript and of the long results it refers to; "
