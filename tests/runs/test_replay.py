@@ -581,6 +581,10 @@ BAD: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
         lambda changed: changed[1]["parts"].insert(0, {"type": "usage", "usage": {"input": -5}}),
         "tampered.jsonl:2: this is no line of a recording: a usage of -5 input tokens",
     ),
+    "a price without a figure": (
+        changing(0, "models", 0, "price", to={"input": 1e308, "output": 1}),
+        "tampered.jsonl:1: this is no line of a recording: Expected `float` <= 1000000000",
+    ),
     "an end that does not say what the run gave": (lambda changed: changed[-1]["end"].pop("gave"), "field `gave`"),
     "a line of nothing": (lambda changed: changed.insert(3, {}), "tampered.jsonl:4: this is no line"),
 }

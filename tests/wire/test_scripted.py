@@ -4,14 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fakes.asking import Heard, Slept, ask, request, user
 from fakes.opened import by_name
 from remit.base.errors import Faults, ProviderBusy
-from remit.base.messages import CallBlock, Delta, Message, ResultBlock, TextBlock, ThinkingBlock, Usage
+from remit.base.messages import MAX_TOKENS, CallBlock, Delta, Message, ResultBlock, TextBlock, ThinkingBlock, Usage
 from remit.base.spec import Price
 from remit.config.load import parse
+from remit.engine.models import cost_of
 from remit.providers.scripted import MAX_REPEAT, ScriptedProvider, compare
 
 
@@ -261,6 +263,9 @@ def test_all_faults_of_a_script_are_told_at_once_with_their_lines() -> None:
         (f"turns: [{{text: a, repeat: {MAX_REPEAT + 1}}}]", "at most 10000"),
         ("turns: [{text: a, delay: -1}]", "at least 0"),
         ("turns: [{text: a, usage: {input: -1}}]", "at least 0"),
+        (f"turns: [{{text: a, usage: {{output: {MAX_TOKENS + 1}}}}}]", f"at most {MAX_TOKENS}"),
+        ("turns: [{text: a}]\nprice: {input: 1000000000.1, output: 1}", "at most 1000000000, seen 1000000000.1"),
+        ("turns: [{text: a}]\nprice: {input: 1, output: 1e+308}", "at most 1000000000, seen 1e+308"),
         ("turns: [{text: a, stop: done}]", "end_turn"),
     ],
 )
@@ -270,6 +275,14 @@ def test_what_a_script_cannot_say(yaml: str, words: str) -> None:
 
 def test_the_largest_repeat_is_allowed() -> None:
     assert ask(scripted(f"turns: [{{text: a, repeat: {MAX_REPEAT}}}]"), request()).stop() == "end_turn"
+
+
+def test_the_dearest_answer_there_may_be_costs_a_number() -> None:
+    counts = ", ".join(f"{name}: {MAX_TOKENS}" for name in ("input", "output", "cache_read", "cache_write"))
+    provider = scripted(f"turns: [{{text: a, usage: {{{counts}}}}}]\nprice: {{input: 1000000000, output: 1000000000}}")
+    assert provider.price is not None
+    cost = cost_of(Usage(MAX_TOKENS, MAX_TOKENS, MAX_TOKENS, MAX_TOKENS), provider.price)
+    assert set(msgspec.structs.astuple(cost)) == {MAX_TOKENS * 1000.0}
 
 
 def test_an_empty_answer_is_asked_for_by_its_reason() -> None:

@@ -92,6 +92,10 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_key: str = ""
 
 
+MAX_TOKENS = 1 << 40
+"""Of one answer: more is no count of tokens."""
+
+
 class Usage(msgspec.Struct, frozen=True):
     """Tokens of one answer. `input` counts what was not read from a cache."""
 

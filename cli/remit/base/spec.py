@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -53,24 +53,28 @@ class Expect(msgspec.Struct, frozen=True):
     checks_where: str = ""
 
 
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
+"""US dollars per million tokens. Nothing costs more, and what any run adds up of it stays a number."""
+
+
 class PriceTier(msgspec.Struct, frozen=True, omit_defaults=True):
     """US dollars per million tokens of a request whose whole input is larger than `above` tokens."""
 
     above: int
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
 
 
 class Price(msgspec.Struct, frozen=True, omit_defaults=True):
     """US dollars per million tokens. cache_read, cache_write None: as any input. tiers: dearer prices of
     long requests."""
 
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
     tiers: tuple[PriceTier, ...] = ()
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from remit.base.errors import Fault
 from remit.base.lazy_pattern import lazy_pattern
-from remit.base.spec import Protocol, Thinking
+from remit.base.spec import Dollars, Protocol, Thinking
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import Document, Keys, did_you_mean, spell
@@ -21,7 +21,6 @@ Wire = Literal["openai", "openai-responses", "anthropic", "google"]
 """The protocols that a server can speak."""
 
 Tokens = Annotated[int, Meta(ge=1)]
-Dollars = Annotated[float, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
 

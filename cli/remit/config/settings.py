@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from remit.base.errors import Fault, Faults
 from remit.base.limits import MIB
 from remit.base.messages import Effort
-from remit.base.spec import BUILTIN, Compaction, Hook, Price
+from remit.base.spec import BUILTIN, Compaction, Dollars, Hook, Price
 from remit.base.text import shorten
 from remit.config.convert import convert_fields
 from remit.config.document import Document, in_line_order
@@ -27,8 +27,7 @@ FILE_NAME = "remit.toml"
 MIN_RESERVE_TOKENS = 100
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
-Seconds = Annotated[float, Meta(ge=0, le=1e9)]
-Dollars = Annotated[float, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 
 
 class NetKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

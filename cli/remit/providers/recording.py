@@ -21,7 +21,8 @@ import msgspec
 
 from remit.base.calls import Decision, Outcome, Retained
 from remit.base.errors import Fault, Faults, PreflightFault, ProviderBusy, ProviderFault
-from remit.base.messages import BlockPart, Delta, Part, Request, UsagePart
+from remit.base.finite import hold_finite
+from remit.base.messages import MAX_TOKENS, BlockPart, Delta, Part, Request, UsagePart
 from remit.base.records import ArtifactRemoved, ArtifactWritten
 from remit.base.redact import REDACTED
 from remit.base.resources import Resource
@@ -182,8 +183,13 @@ class RecordedRun(msgspec.Struct, frozen=True):
         return self.agents.get(task_id) or msgspec.structs.replace(self, exchanges=[], calls={}, lines={}, agents={})
 
 
-encode = msgspec.json.Encoder().encode
-"""In the order in which keys stand: that of the tools in a spec is the one the model is told."""
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(value: Any) -> bytes:
+    """In the order in which keys stand: that of the tools in a spec is the one the model is told. Raises ValueError
+    for a number that JSON does not have."""
+    return hold_finite(value, _encode(value))
 
 
 def canonical(request: Request, clean: Callable[[Any], Any]) -> dict[str, Any]:
@@ -228,10 +234,6 @@ def kept(parts: Sequence[Part]) -> list[Part]:
 
 class _Mark(msgspec.Struct, frozen=True):
     remit_recording: int
-
-
-MAX_TOKENS = 1 << 40
-"""Of one answer: more is no count of tokens."""
 
 
 class _Line(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ import msgspec
 
 from remit.base.errors import Fault, Faults, ProviderBusy, ProviderFault
 from remit.base.messages import (
+    MAX_TOKENS,
     BlockPart,
     CallBlock,
     Delta,
@@ -28,7 +29,7 @@ from remit.base.messages import (
     Usage,
     UsagePart,
 )
-from remit.base.spec import Price
+from remit.base.spec import Dollars, Price
 from remit.base.text import shorten
 from remit.config import load
 from remit.config.document import Document
@@ -38,7 +39,7 @@ from remit.providers.timing import Timing
 NAME = "scripted"
 MAX_REPEAT = 10_000
 
-_Tokens = Annotated[int, msgspec.Meta(ge=0)]
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 _Repeat = Annotated[int, msgspec.Meta(ge=1, le=MAX_REPEAT)]
 
@@ -137,8 +138,8 @@ class ScriptTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ScriptPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """US dollars per million tokens."""
 
-    input: Annotated[_Seconds, msgspec.Meta(description="US dollars per million tokens read.")]
-    output: Annotated[_Seconds, msgspec.Meta(description="US dollars per million tokens written.")]
+    input: Annotated[Dollars, msgspec.Meta(description="US dollars per million tokens read.")]
+    output: Annotated[Dollars, msgspec.Meta(description="US dollars per million tokens written.")]
 
 
 class ScriptAgent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -18,6 +18,7 @@ from typing import Any, get_args
 import msgspec
 
 from remit.base.errors import EnvironmentFault, UsageFault
+from remit.base.finite import hold_finite
 from remit.base.records import Record
 from remit.base.text import scrub_tree
 from remit.store.durable import environment_fault, sync_data, sync_directory, telling, write_all
@@ -40,11 +41,12 @@ _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def encode_record(record: Record) -> bytes:
-    """The record as one JSON line with its newline."""
+    """The record as one JSON line with its newline. Raises ValueError for a number that JSON does not have."""
     try:
-        return msgspec.json.encode(record) + b"\n"
+        line = msgspec.json.encode(record)
     except UnicodeEncodeError:
-        return msgspec.json.encode(scrub_tree(msgspec.to_builtins(record))) + b"\n"
+        line = msgspec.json.encode(scrub_tree(msgspec.to_builtins(record)))
+    return hold_finite(record, line) + b"\n"
 
 
 class FileJournal:

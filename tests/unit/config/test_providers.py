@@ -378,13 +378,15 @@ FAULTS: list[tuple[str, list[str]]] = [
     ),
     (
         "version = 1\n[[openai.models]]\nid = 'a'\ncontext_window = 0\nmax_output_tokens = 1.5\nthinking = 'much'\n"
-        "vision = 'yes'\nprice = {input = -1}\nthinkin = 'none'\n",
+        "vision = 'yes'\nprice = {input = -1, cache_read = 1000000000, cache_write = 1e308}\nthinkin = 'none'\n",
         [
             "4: `openai.models[0].context_window`: expected a whole number of at least 1, seen 0",
             "5: `openai.models[0].max_output_tokens`: expected a whole number of at least 1, seen 1.5",
             "6: `openai.models[0].thinking`: expected none | budget | adaptive | effort | level, seen 'much'",
             "7: `openai.models[0].vision`: expected true or false, seen 'yes' (write true or false)",
-            "8: `openai.models[0].price.input`: expected a number of at least 0, seen -1",
+            "8: `openai.models[0].price.input`: expected a number of at least 0 and of at most 1000000000, seen -1",
+            "8: `openai.models[0].price.cache_write`: expected a number of at least 0 and of at most 1000000000, "
+            "seen 1e+308",
             "8: `openai.models[0].price.output` is missing",
             "9: unknown key `openai.models[0].thinkin` (did you mean `thinking`?)",
         ],

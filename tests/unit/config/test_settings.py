@@ -132,11 +132,13 @@ def test_a_file_that_says_nothing(tmp_path: Path, text: str) -> None:
 
 def test_all_faults_at_once(tmp_path: Path) -> None:
     ports = "expected a whole number of at least 1 and of at most 65535"
+    dollars = "expected a number of at least 0 and of at most 1000000000"
     write(
         tmp_path,
         "modle = 'x/y'\nmodel = 'claude 4'\nstate_dir = 'here'\npython_worker = 'there'\ncache_dir = 'x'\n"
         "[net]\nfetch_allowed_ports = [0, 80, 65536]\n"
-        "[retry]\nsecond = 3\nseconds = -1\n[prices.'a/b']\ninput = -1\n[prices.b]\ninput = 1\noutput = 1\n",
+        "[retry]\nsecond = 3\nseconds = -1\n[prices.'a/b']\ninput = -1\n"
+        "[prices.b]\ninput = 1000000000\noutput = 1000000000.1\n",
     )
     assert faults_of(tmp_path, REMIT_MODEL="x/", REMIT_FETCH_ALLOWED_PORTS="80,x", REMIT_RETRY_SECONDS="soon") == [
         "remit.toml:1: unknown key `modle` (did you mean `model`?)",
@@ -147,9 +149,10 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         f"remit.toml:7: `net.fetch_allowed_ports[0]`: {ports}, seen 0",
         f"remit.toml:7: `net.fetch_allowed_ports[2]`: {ports}, seen 65536",
         "remit.toml:9: unknown key `retry.second` (did you mean `seconds`?)",
-        "remit.toml:10: `retry.seconds`: expected a number of at least 0 and of at most 1000000000.0, seen -1",
+        "remit.toml:10: `retry.seconds`: expected a number of at least 0 and of at most 1000000000, seen -1",
         "remit.toml:11: `prices.'a/b'.output` is missing",
-        "remit.toml:12: `prices.'a/b'.input`: expected a number of at least 0, seen -1",
+        f"remit.toml:12: `prices.'a/b'.input`: {dollars}, seen -1",
+        f"remit.toml:15: `prices.b.output`: {dollars}, seen 1000000000.1",
         "REMIT_FETCH_ALLOWED_PORTS: expected ports separated by commas, seen '80,x'",
         "REMIT_RETRY_SECONDS: expected a number of seconds, seen 'soon'",
         "REMIT_MODEL: expected PROVIDER/NAME, seen 'x/'",

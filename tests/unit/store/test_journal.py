@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from math import inf, nan
 from pathlib import Path
 from typing import Any, get_args
 
@@ -140,6 +141,17 @@ def test_appending_goes_on_after_the_records_that_are_there(tmp_path: Path) -> N
     journal_of(path, ALL[3:])
 
     assert read_journal(str(path))[0] == ALL
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = str(tmp_path / "journal.jsonl")
+    journal = FileJournal(path)
+    for odd in (inf, -inf, nan):
+        with pytest.raises(ValueError, match=f"{odd} at cost.input is no number"):
+            journal.append(AgentAnswered("count", "m", Usage(), cost=Cost(odd)))
+    journal.append(TurnStarted(1))
+    journal.close()
+    assert read_journal(path) == ([TurnStarted(1)], False)
 
 
 def test_a_lone_surrogate_is_written_as_the_replacement_character(tmp_path: Path) -> None:
