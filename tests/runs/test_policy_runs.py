@@ -210,6 +210,10 @@ def test_an_ask_stops_and_goes_on_with_the_pasted_approvals(home: Home) -> None:
         ("t2.c3", "read_file", True),
         ("t2.c4", "read_file", True),
     ]
+    # One prompt it was, however often it was taken up.
+    assert json.loads((home.out / "run.json").read_text())["prompts"] == 1
+    home.run("resume", str(home.out), "And more", "-m", home.script(DONE))
+    assert json.loads((home.out / "run.json").read_text())["prompts"] == 2
     assert len(journal(home.out, "answered")) == 3
     assert len(journal(home.out, "artifact_written")) == 2
 

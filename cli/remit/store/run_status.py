@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from remit.base.errors import RemitError
 from remit.base.lazy_pattern import lazy_pattern
 from remit.base.ports import Clock
-from remit.base.records import PromptEnded, RunStarted
+from remit.base.records import REPORT, PromptEnded, Record, RunStarted, UserSaid
 from remit.base.spec import PLAYED
 
 STATUS_FILE = "run.json"
@@ -32,7 +32,8 @@ def is_run_id(text: str) -> bool:
 
 class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`run.json`. status: `running`, or the verdict it ended with. started, ended: Unix seconds.
-    workspace: absolute, "" where the run is no session that can be continued. prompts: how many have ended. counts:
+    workspace: absolute, "" where the run is no session that can be continued. prompts: how many came to an
+    end, once each, however often a process took one up. counts:
     turns, calls, refusals, ... as the result line has them."""
 
     run_id: str
@@ -97,6 +98,21 @@ def outcome(ended: PromptEnded) -> dict[str, Any]:
     }
 
 
+def begins_prompt(record: Record) -> bool:
+    """Whether another prompt of the session begins with this record."""
+    return isinstance(record, UserSaid) and not record.joined and (not record.synthetic or record.reason == REPORT)
+
+
+def prompts_ended(records: Iterable[Record]) -> int:
+    """How many prompts of these records came to an end. One that a further process took up has several ends."""
+    ended = begun = 0
+    for record in records:
+        begun += begins_prompt(record)
+        if isinstance(record, PromptEnded):
+            ended = begun
+    return ended
+
+
 def _told_by_journal(path: str) -> RunStatus | None:
     from remit.store.journal import JOURNAL_FILE, first_record, read_journal
 
@@ -119,6 +135,5 @@ def _told_by_journal(path: str) -> RunStatus | None:
         records, _ = read_journal(journal)
     except RemitError:
         return status
-    prompts = sum(isinstance(each, PromptEnded) for each in records)
     last = outcome(records[-1]) if isinstance(records[-1], PromptEnded) else {}
-    return msgspec.structs.replace(status, prompts=prompts, **last)
+    return msgspec.structs.replace(status, prompts=prompts_ended(records), **last)

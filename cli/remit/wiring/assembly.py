@@ -36,7 +36,7 @@ from remit.engine.turn import Asker
 from remit.engine.window import Window
 from remit.policy.answers import Answers, Pending, arguments_digest, paste_entry
 from remit.policy.unreached import unreached_notices
-from remit.store.journal import FileJournal
+from remit.store.journal import FileJournal, read_journal
 from remit.store.plans import PlanDocument
 from remit.store.projections import DecisionLog
 from remit.store.rundir import RunDir
@@ -77,7 +77,8 @@ class ReadyRun(msgspec.Struct):
         if self.directory.status.status == "running":
             ended = PromptEnded(result.verdict, result.exit_code, result.resumable, msgspec.to_builtins(result))
             with suppress(RemitError):
-                StatusFollower(self.directory, SystemClock())(ended)
+                records, _ = read_journal(self.directory.journal_path)
+                StatusFollower(self.directory, SystemClock(), records)(ended)
 
     def close(self) -> None:
         for closer in reversed(self.closers):
@@ -164,7 +165,7 @@ def _book(beginning: Beginning) -> _Book:
     agents = _agents_journals(directory, beginning.records)
     decisions.rebuild(beginning.records, agents)
     events = EventLog(directory.events_path)
-    ours: list[Callable[[Record], None]] = [decisions, StatusFollower(directory, ports.clock)]
+    ours: list[Callable[[Record], None]] = [decisions, StatusFollower(directory, ports.clock, beginning.records)]
     followers = [*ports.followers, *ours, *beginning.parts.course.followers]
     journal = FileJournal(directory.journal_path, followers=followers)
     emitter = Emitter(

@@ -203,7 +203,7 @@ def catch_up(directory: RunDir, records: Sequence[Record], ports: Ports) -> None
     its last records untold. Raises EnvironmentFault."""
     ended = _ended(records)
     if ended is not None and directory.status.status == "running":
-        StatusFollower(directory, ports.clock)(ended)
+        StatusFollower(directory, ports.clock, records)(ended)
     from remit.stream.reader import read_log  # a new run has nothing to read
 
     log = read_log(directory.events_path)

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from remit.base.errors import EnvironmentFault, RemitError, UsageFault
-from remit.base.records import CallStarted, Noted, PromptEnded, RunStarted
+from remit.base.records import CallStarted, Noted, PromptEnded, RunResumed, RunStarted, UserSaid
 from remit.store.journal import FileJournal, encode_record, read_journal
 from remit.store.run_list import find_run, latest_session, list_runs
 from remit.store.run_lock import in_use
@@ -582,7 +582,9 @@ def test_a_run_whose_status_is_damaged_stands_as_its_journal_says(tmp_path: Path
         )
         assert entry.state == "interrupted"
     with (place / "journal.jsonl").open("ab") as file:
-        file.write(encode_record(ending("budget", 3)))
+        # One prompt, of which a second process made no more.
+        for record in (UserSaid("go"), ending("budget", 3), RunResumed(6.0), ending("budget", 3)):
+            file.write(encode_record(record))
     status = find_run(three, TWO).status
     assert status is not None
     assert (status.status, status.exit_code, status.prompts, status.counts) == (
