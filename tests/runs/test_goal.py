@@ -65,6 +65,13 @@ def test_the_reason_sends_the_model_on(home: Home) -> None:
     assert [kind for kind, _ in told(ran)] == ["evaluating", "evaluation"] * 2
 
 
+def test_a_script_without_an_entry_for_the_judge_is_told_that_it_lacks_one(home: Home) -> None:
+    ran = home.stream("Go", "-m", home.script({"text": "a"}), "--goal", GOAL, "-o", str(home.out))
+    assert ran.code == 5
+    assert "the script has 1 turn and the run asks for one more" in ran.stderr
+    assert "hint: an agent asks, or the model that judges the goal: add an entry to `agents`" in ran.stderr
+
+
 def test_an_impossible_goal_is_unmet(home: Home) -> None:
     ran = ask(home, {"text": "Hm."}, verdict("impossible", "there is no such file"))
     assert ended(home.out, 3)["verdict"] == "unmet"

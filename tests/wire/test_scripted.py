@@ -328,3 +328,27 @@ def test_faults_in_the_turns_of_an_agent_are_found_in_their_place() -> None:
     (fault,) = faults_of("turns: [{text: a}]\nagents:\n- when: b\n  turns:\n  - {}\n")
     assert "turn 1 does nothing" in fault
     assert fault.startswith("s.yaml:6")
+
+
+MORE = "turns: [{text: a}, {text: b}]\nagents: [{when: count, turns: [{text: three}]}]"
+ANSWERED = (Message("assistant", (TextBlock("a"),)), user("on"))
+
+
+@pytest.mark.parametrize(
+    ("conversation", "messages", "turns", "hint"),
+    [
+        ("s", (user("go"), *ANSWERED, *ANSWERED), "2 turns", "add a turn that ends without calls"),
+        ("s/count", (user("count"), *ANSWERED), "1 turn", "add a turn that ends without calls"),
+        ("s/look", (user("look"), *ANSWERED, *ANSWERED), "2 turns", "add an entry to `agents`"),
+        ("", (user("judge"), *ANSWERED, *ANSWERED), "2 turns", "add an entry to `agents`"),
+    ],
+)
+def test_too_few_turns_are_told_by_who_asks(
+    conversation: str, messages: tuple[Message, ...], turns: str, hint: str
+) -> None:
+    provider = scripted(MORE)
+    ask(provider, msgspec.structs.replace(request(user("go")), cache_key="s"))
+    fault = ask(provider, msgspec.structs.replace(request(*messages), cache_key=conversation)).fault
+    assert fault is not None
+    assert f"the script has {turns} and the run asks for one more" in fault.what
+    assert hint in fault.hint

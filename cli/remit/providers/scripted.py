@@ -39,6 +39,13 @@ from remit.providers.timing import Timing
 NAME = "scripted"
 MAX_REPEAT = 10_000
 
+MORE_HINT = "add a turn that ends without calls"
+OTHER_HINT = (
+    "an agent asks, or the model that judges the goal: add an entry to `agents` whose `when` stands in the first "
+    "message, see remit-script(5)"
+)
+"""Where `turns` are asked for by another than the run itself, and answer in place of an entry that is missing."""
+
 _Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 _Repeat = Annotated[int, msgspec.Meta(ge=1, le=MAX_REPEAT)]
@@ -223,6 +230,7 @@ class ScriptedProvider:
         self.model = script.model
         self.price = None if script.price is None else Price(script.price.input, script.price.output)
         timing = timing or Timing()
+        self._conversation: str | None = None
         self._sections = [_Section(*each, self._document, timing) for each in script.sections()]
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
@@ -230,7 +238,10 @@ class ScriptedProvider:
         after the script's end."""
         first = next((message.text() for message in request.messages if message.role == "user"), "")
         section = next(each for each in self._sections if each.when in first)
-        async for part in section.stream(request):
+        if self._conversation is None:
+            self._conversation = request.cache_key
+        strange = not section.when and request.cache_key != self._conversation
+        async for part in section.stream(request, OTHER_HINT if strange else MORE_HINT):
             yield part
 
     async def close(self) -> None:
@@ -256,14 +267,16 @@ class _Section:
         self._slots = [(index, turn) for index, turn in enumerate(turns) for _ in range(turn.repeat)]
         self._failed: set[int] = set()
 
-    async def stream(self, request: Request) -> AsyncIterator[Part]:
+    async def stream(self, request: Request, more: str) -> AsyncIterator[Part]:
+        """more: what to do where the turns are too few."""
         answers = [index for index, message in enumerate(request.messages) if message.role == "assistant"]
         due, last = self._position(request.messages, answers)
         if last is not None:
             self._check_results(last, request.messages, answers[-1])
         if due >= len(self._slots):
-            what = f"the script has {len(self._slots)} turns and the run asks for one more"
-            raise self._fault(what, len(self._slots) - 1, hint="add a turn that ends without calls")
+            turns = f"{len(self._slots)} turn{'' if len(self._slots) == 1 else 's'}"
+            what = f"the script has {turns} and the run asks for one more"
+            raise self._fault(what, len(self._slots) - 1, hint=more)
         turn = self._slots[due][1]
         self._check_prompt(due, request.messages)
         if turn.delay:
