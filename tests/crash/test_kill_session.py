@@ -35,12 +35,12 @@ SOME = (1, 2, 3, 5, 7, 9, 11, RECORDS)
 
 
 def begun(path: Path) -> tuple[Home, str]:
-    """A session whose first prompt is done."""
+    """A session whose first prompt has ended, without the plan that was due."""
     home = Home(path)
     model = home.script(*TURNS)
     tools = ("--tools", "shell=auto,file_write=auto,plan")
     ran = home.stream("-m", model, *tools, "--mode", "plan", "-o", str(home.out), "first")
-    assert ran.code == 0, ran.stderr
+    assert ran.code == 3, ran.stderr
     return home, model
 
 
