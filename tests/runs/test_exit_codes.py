@@ -125,7 +125,7 @@ def limit_files(size: int) -> Any:
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-@pytest.mark.parametrize("limit", [10, 13, 14, 16])
+@pytest.mark.parametrize("limit", [13, 14, 16])
 def test_9_too_many_files(limit: int, home: Home) -> None:
     """Wherever the run is when no file can be opened any more."""
     write = {"calls": [{"tool": "write_artifact", "arguments": {"name": "a.txt", "content": "a"}}]}
