@@ -36,7 +36,7 @@ from remit.code.pool import Job, Pool
 
 place = Path(remit.__file__).resolve()
 assert Path(sys.prefix).resolve() in place.parents, place
-assert Path(sys.prefix).resolve() in FOLDER.parents, FOLDER
+assert Path(sys.prefix).resolve() in Path(FOLDER).resolve().parents, FOLDER
 assert not missing_grammars(), missing_grammars()
 for each in LANGUAGES:
     grammar(each.grammar)
