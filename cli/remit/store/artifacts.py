@@ -143,7 +143,7 @@ class ArtifactStore:
             before = self.published()
             try:
                 names = sorted(os.listdir(artifacts))
-                self._let_go(call_key, names)
+                self._let_go(call_key, frozenset(names))
                 for name in names:
                     if why := self._take_in(call_key, name, artifacts):
                         told.append(f"{visible(name)} among the artifacts is not listed as one: {why}")

@@ -19,6 +19,14 @@ RESULT = Result(
 )
 
 
+def until_over(terminal: int) -> bytes:
+    """What was drawn until "over": a terminal hands on what is written in pieces."""
+    drawn = b""
+    while b"over" not in drawn:
+        drawn += os.read(terminal, 4096)
+    return drawn
+
+
 @pytest.mark.parametrize(
     ("standing", "running", "line"),
     [
@@ -46,10 +54,7 @@ def test_it_is_drawn_anew_and_taken_away() -> None:
         human.clear()
         human.clear()
         os.write(theirs, b"over")
-        drawn = b""
-        # A terminal hands on what is written in pieces.
-        while b"over" not in drawn:
-            drawn += os.read(ours, 4096)
+        drawn = until_over(ours)
     finally:
         os.close(ours)
         os.close(theirs)
@@ -64,9 +69,7 @@ def test_control_characters_in_the_name_of_a_tool_do_not_make_it_wrap() -> None:
         human.on_event(CALL, b"")
         human.show(STANDING)
         os.write(theirs, b"over")
-        drawn = b""
-        while b"over" not in drawn:
-            drawn += os.read(ours, 4096)
+        drawn = until_over(ours)
     finally:
         os.close(ours)
         os.close(theirs)
